@@ -433,7 +433,8 @@ def quantile_huber(quantiles, target):
 class Tqc(Soft):
     s = Settings(critics=5, actor_every=1, actor_at=0, actor_mean=True, entropy=-1.0,
                  scaled_alpha=False, **SOFT)
-    outputs, dropped = 25, 2  # quantiles per critic; per critic, drops the 2 highest of the pooled quantiles
+    # Quantiles per critic, and the number of the highest pooled quantiles that are dropped for each critic.
+    outputs, dropped = 25, 2
 
     def critic_loss(self, batch, alpha):
         with torch.no_grad():

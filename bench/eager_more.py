@@ -315,7 +315,7 @@ class Trpo(Learner):
 
 
 def random_shift(images, pad=4):
-    """Shifts each image by up to `pad` pixels in both directions and repeats the pixels at its edge."""
+    """Shifts each image by up to `pad` pixels horizontally and vertically, repeating its edge pixels."""
     rows, channels, height, width = images.shape
     down, right = torch.randint(-pad, pad + 1, (2, rows, 1))
     y = (torch.arange(height) + down).clamp(0, height - 1)

@@ -89,7 +89,7 @@ class PeerProcess final : public Peer {
   }
 
   double seconds_for(int64_t updates) override {
-    // Without this, writing to a peer that has ended would kill this process.
+    // If SIGPIPE were not ignored, writing to a peer that has ended would kill this process.
     const auto before = std::signal(SIGPIPE, SIG_IGN);
     std::fprintf(to_, "run %lld\n", static_cast<long long>(updates));
     std::fflush(to_);

@@ -10,8 +10,8 @@ namespace rl_training {
 class Peer : public Contender {
  public:
   // Waits until the peer is ready and returns its title, for example "PyTorch 1.13.0a0, eager".
-  // Returns "" if this thread setting has the same effect on the peer as another one and need not
-  // be measured. Throws Error{io} if the peer has failed.
+  // Returns "" if this thread setting has the same effect on the peer as another setting and need
+  // not be measured. Throws Error{io} if the peer has failed.
   virtual const std::string& wait_for_title() = 0;
 };
 

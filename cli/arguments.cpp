@@ -37,7 +37,7 @@ std::vector<std::string> option_names(const CLI::App& app) {
   return names;
 }
 
-// CLI11's error message. Two of its messages are unclear and are reworded.
+// Returns CLI11's message for an error. Rewords two messages that are unclear.
 std::string plain_text(const CLI::ParseError& error) {
   std::string text = error.what();
   const auto cut_at = [&](const char* mark) { return text.substr(0, text.find(mark)); };

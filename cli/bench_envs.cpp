@@ -28,7 +28,7 @@ struct EnvSpeed {
   double ours;
   std::optional<double> raw, overhead_percent;
   std::vector<std::pair<int, double>> vector_rates;  // number of threads and rate
-  double vector_ratio = 1;  // rate on all threads divided by the rate on one
+  double vector_ratio = 1;  // rate on all threads divided by the rate on one thread
 };
 
 // The number of steps in one interval. An interval takes about kTurnSeconds, which is long enough

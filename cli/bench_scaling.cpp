@@ -46,8 +46,8 @@ double update_seconds(const BenchWork& like, int64_t rows, int64_t rounds) {
   return *std::min_element(seconds.begin(), seconds.end());
 }
 
-// Returns the seconds that two processes take to average `values` floats: the mean over the fastest
-// round. Two threads stand in for the processes.
+// Returns the seconds that two processes take to average `values` floats: the mean time of the
+// exchanges in the fastest round. Two threads stand in for the processes.
 double exchange_seconds(int64_t values, int64_t rounds) {
   constexpr int kRepeats = 100;
   auto server = std::make_unique<RendezvousServer>("127.0.0.1", 0, Milliseconds(60000));

@@ -4,7 +4,8 @@
 
 namespace rl_training {
 
-// Properties of a network other than this machine's loopback.
+// Properties of the network between the processes. A property that is not set is measured on this
+// machine's loopback.
 struct NetworkFigures {
   std::optional<double> latency_us, bandwidth_mbit;
 };

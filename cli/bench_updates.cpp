@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::chrono::milliseconds kPause(200);
 
-// Compares the speed of this program's implementation of an algorithm with that of the peers, which
-// are other implementations of it, at every thread setting. The contenders run alternately.
+// Compares the update rates of this program and of the peers, which are other implementations of
+// the same algorithm, at every thread setting. The contenders run alternately.
 class Comparison {
  public:
   Comparison(BenchWork work, int threads) : work_(std::move(work)), threads_(threads) {}
@@ -75,8 +75,8 @@ class Comparison {
     return entries_[ours_.front().entry].contender->flops_per_update();
   }
 
-  // The rates of all contenders at all settings: this program first, then the peers in the order of
-  // their commands.
+  // The rates at all thread settings: those of this program first, then those of the peers in the
+  // order of their commands.
   Json settings() const {
     Json all = Json::array();
     for (const auto& ours : ours_) {
@@ -154,7 +154,7 @@ class Comparison {
   Json failures_ = Json::array();
 };
 
-// Compares the speed of TD3+BC updates with two upper limits: the speed of its matrix products
+// Compares the speed of TD3+BC updates with two upper limits: the speed of their matrix products
 // alone and the processor's FMA limit.
 Json measure_limits(int64_t hidden, int threads, double fma_gflops, const UpdateBench& bench) {
   BenchWork work("td3_bc");

@@ -17,7 +17,7 @@ struct WriteArguments {
   // this before the work starts.
   void check(const std::vector<std::string>& inputs) const;
   // `bounds` are the action bounds of the environment, or null if unknown. If `scale` is true, the
-  // dataset's actions are in [-1, 1] and are scaled to the bounds in the file.
+  // dataset's actions are in [-1, 1], and the file contains them scaled to `bounds`.
   void save(const TransitionDataset& dataset, const Space* bounds, bool scale,
             const Invocation& call) const;
 

@@ -8,9 +8,9 @@ namespace rl_training {
 Policy greedy_policy(TrainedPolicy& trained);
 
 // Creates the environment `env_id` or, if it is "", the environment of the run. Throws
-// Error{config} if the policy does not match `env_id`, or Error{checkpoint} if it does not match
-// the run's own environment. If the run has no environment, throws Error{config} whose message
-// contains `purpose`.
+// Error{config} if the policy does not match `env_id`, or Error{checkpoint} if the policy does not
+// match the run's own environment. If the run has no environment, throws Error{config} whose
+// message contains `purpose`.
 std::unique_ptr<Environment> environment_for(const TrainedPolicy& trained,
                                              const std::string& env_id, const std::string& purpose);
 

@@ -151,7 +151,7 @@ Json failure(const std::string& name, const JobResult& result) {
 
 int exit_code_of(const JobResult& result) {
   // A code above 128 means that the process was killed from outside, for example by the
-  // out-of-memory killer. Such a run is reported with exit code 1.
+  // out-of-memory killer. For such a run, this program ends with exit code 1.
   return result.exit_code > 128 ? 1 : std::max(0, result.exit_code);
 }
 

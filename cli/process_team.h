@@ -31,7 +31,7 @@ class ProcessTeam {
   ProcessGroup* group() const { return group_.get(); }
   // Whether this is a process other than process 0. Process 0 writes logs, checkpoints and output.
   bool is_helper() const { return process_rank(group()) > 0; }
-  // Runs `work` and waits for the started processes. If another process caused an error, throws an
+  // Runs `work`, then waits for the started processes. If one of them made `work` fail, throws an
   // Error that names that process.
   int run(const std::function<int()>& work);
 

@@ -22,8 +22,8 @@ constexpr AddCommand kCommands[] = {
     add_verify_resume, add_doctor, add_bench,  add_completion,  add_reference,
 };
 
-// Wraps descriptions at the width of the terminal. Lists the options that an option needs or
-// excludes in its description, because the left column is too narrow for them.
+// Wraps descriptions at the width of the terminal. The description of an option ends with the
+// options that it needs or excludes, because the left column is too narrow for them.
 class HelpFormatter : public CLI::Formatter {
  public:
   std::string make_description(const CLI::App* app) const override {

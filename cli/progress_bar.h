@@ -9,8 +9,8 @@
 namespace rl_training {
 
 // Shows the progress of training on stderr. On a terminal, a view of a few lines is redrawn in
-// place, with a permanent line above it for each evaluation. Otherwise a line is printed for each
-// evaluation and for each tenth of the run.
+// place, with a permanent line above it for each evaluation or validation. Otherwise a line is
+// printed for each evaluation or validation and for each tenth of the run.
 class ProgressBar {
  public:
   explicit ProgressBar(bool quiet);

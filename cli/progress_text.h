@@ -16,7 +16,7 @@ struct ProgressState {
   };
   int64_t position = 0, length = 0;
   double rate = 0;                                     // steps per second; 0 if not yet known
-  std::vector<std::pair<std::string, double>> losses;  // losses of the last update
+  std::vector<std::pair<std::string, double>> losses;  // losses and metrics of the last update
   std::vector<Evaluation> evaluations;
   std::vector<std::pair<std::string, double>> validation;  // latest values; names have no prefix
 

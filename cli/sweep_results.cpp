@@ -21,8 +21,8 @@ struct TrialResult {
   size_t done = 0;
 };
 
-// Estimates the value of the newest policy of each run with `select`. A path is "" if its run has
-// not started; the run then has no value.
+// Uses `select` to estimate the value of each run's newest policy. A path is "" if its run has not
+// reached the end of the round; such a run gets no value.
 TrialValues selection_values(const SweepDirectory& sweep, const std::vector<std::string>& paths,
                              const std::string& output) {
   TrialValues values(paths.size());

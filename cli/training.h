@@ -33,8 +33,8 @@ int train_as_helper(const Invocation& call, const MakeWorker& make, ProcessGroup
 Json report_of(const RunRecord& record);
 
 // Returns 0 if `reports` has `runs` elements and no signal stopped the last run. Otherwise returns
-// 128 plus the number of the signal that stopped training. This process or another process of the
-// group received it. A signal that arrives after the last update of the last run does not change
+// 128 plus the number of the signal that stopped training, which this process or another process of
+// the group received. A signal that arrives after the last update of the last run does not change
 // the exit code.
 int training_exit_code(const Invocation& call, const Json& reports, size_t runs);
 

@@ -30,8 +30,8 @@ install(TARGETS rl_training_tensors COMPONENT program
   RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/rl_training)
 
 # The linker drops all functions that cannot be reached from `main`. No function that calls LibTorch
-# may be reachable. If a subcommand reaches one, the linker reports `undefined reference to at::...`
-# with the calling function. The subcommand must then use `tensor_commands`.
+# may be reachable. If a subcommand reaches such a function, the linker reports `undefined reference
+# to at::...` in the calling function. The subcommand must then use `tensor_commands`.
 add_program(rl_training_cli cli/main.cpp)
 target_link_libraries(rl_training_cli PRIVATE $<TARGET_FILE:rl_training_program>
   $<TARGET_FILE:rl_training> rl_training_base yaml-cpp)

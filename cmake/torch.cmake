@@ -1,7 +1,7 @@
-# Uses the system's LibTorch, or the LibTorch of a Python package `torch` (2.6 or newer). The latter
-# is for a Python module that shares LibTorch with `import torch`. The package's own CMake files are
-# not used: if the package was built with CUDA, they require a CUDA toolkit, although linking does
-# not.
+# Uses the system's LibTorch. A Python module that shares LibTorch with `import torch` is built with
+# the LibTorch of the Python package `torch` (2.6 or newer) instead. The package's own CMake files
+# are not used: if the package was built with CUDA, they require a CUDA toolkit, although linking
+# does not.
 set(RL_TRAINING_TORCH "" CACHE PATH
   "Directory of a Python package torch to build against in place of the system's LibTorch")
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Prints the share of the parsers' lines that the corpora reach. The corpora are those of the repository and the
-# inputs that `make fuzz` has added. Needs the programs of the preset fuzz-coverage.
+# Prints the share of the parsers' lines that the corpora reach: the inputs in the repository and those
+# that `make fuzz` has added. Needs the executables of the preset fuzz-coverage.
 #   fuzz/coverage.sh BUILD_DIR GROWN_CORPUS_DIR
 set -euo pipefail
 build=$1 grown=$2

@@ -34,7 +34,8 @@ bool share_counters() {
                 MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED;
 }
 
-// Tries all readers, even if an earlier one has failed. Throws an error only if all of them fail.
+// Tries all readers, even if an earlier reader has failed. Throws an error only if all of them
+// fail.
 LoggedSteps read_as_every_kind(const std::string& path, SandboxOutput& output) {
   const DatasetReadOptions options;
   LoggedSteps steps;

@@ -3,10 +3,11 @@
 
   bench/counts/check.py PROGRAM EXPECTED [--accept]
 
-PROGRAM is the executable update_counts, EXPECTED a JSON file. If a count has changed by more than 2 %, the
-exit code is 1. With --accept, the new counts are written to EXPECTED, and the exit code is 0. The program
-uses the AVX2 kernels, because valgrind does not support AVX-512. Counts depend on the versions of the compiler
-and the libraries, which are listed in the file. For other versions, create your own file with --accept."""
+PROGRAM is the executable update_counts, EXPECTED a JSON file. If a count is new, missing or has changed by
+more than 2 %, the exit code is 1. With --accept, the new counts are written to EXPECTED, and the exit code
+is 0. The program uses the AVX2 kernels, because valgrind does not support AVX-512. Counts depend on the
+versions of the compiler and the libraries, which are listed in the file. For other versions, create your
+own file with --accept."""
 import json
 import pathlib
 import re

@@ -60,7 +60,7 @@ def open_ours(program, path, cache="", watch_memory=False):
 
 
 def store_plainly(source, target):
-    """Stores the same arrays without compression, which is the default of h5py."""
+    """Stores the same arrays with h5py's default settings, that is, without compression."""
     import h5py
     with h5py.File(source) as old, h5py.File(target, "w") as new:
         for key in old:

@@ -133,7 +133,11 @@ class Bench:
     # --- rows
 
     def row(self, name, measure):
-        """Returns the stored result of an earlier call. Without one, calls `measure`; returns None if it fails."""
+        """Returns the result that an earlier call stored for this commit, or calls `measure`.
+
+        Always calls `measure` with --fresh, or if contenders failed in the earlier call. Returns None if
+        `measure` fails.
+        """
         path = f"{self.results}/{name}.json"
         if not self.args.fresh and os.path.exists(path):
             with open(path) as file:

@@ -140,8 +140,8 @@ class Dataset:
     def to_numpy(self):
         """Returns the transitions as a dict of arrays with ``len(self)`` rows each.
 
-        If their rows are contiguous, observations and actions are read-only views of your arrays or of the
-        library's memory; otherwise they are copies. ``next_observations`` is a copy if there are several episodes.
+        Observations and actions are read-only views of your arrays or of the library's memory if their rows
+        are contiguous; otherwise they are copies. ``next_observations`` is a copy if there are several episodes.
         """
         rows = self._rows()
         return {name: rows.column(name) for name in _COLUMNS}

@@ -108,7 +108,8 @@ void PythonEnvironment::visit_state(StateVisitor& state) {
   const std::array<int64_t, 1> shape = {static_cast<int64_t>(last_obs_.size())};
   state.array("last_obs", DType::f64, shape, last_obs_.data());
   if (seed_ == seed_before && after == before) return;
-  // A visitor either saves or loads. The values have changed, so this one has loaded a checkpoint.
+  // A visitor either saves or loads. The values have changed, so this visitor has loaded a
+  // checkpoint.
   if (after.size() % (sizeof(double) * static_cast<size_t>(spec_.action.size())) != 0) {
     throw Error(ErrorKind::checkpoint, {"", 0, "episode_actions"}, "not actions of this task");
   }

@@ -7,9 +7,10 @@ namespace rl_training {
 // A task that wraps a Python object with Gymnasium's interface: `reset(seed=...)`, `step(action)`,
 // `observation_space` and `action_space`.
 //
-// The saved state consists of the seed of the current episode and its actions so far. Loading
-// replays the actions. The replay is exact if the seed and the actions determine the episode.
-// Nothing in a checkpoint is executed as code.
+// The saved state consists of the seed, the actions so far and the last observation of the current
+// episode. Loading replays the actions, and warns if the last observation differs. The replay is
+// exact if the seed and the actions determine the episode. Nothing in a checkpoint is executed as
+// code.
 class PythonEnvironment final : public Environment {
  public:
   PythonEnvironment(const std::string& id, py::object task);

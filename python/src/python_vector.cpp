@@ -179,7 +179,8 @@ void PythonVector::visit_state(StateVisitor& state) {
   state.scalar("seed", seed_, -1);
   state.scalar("steps", steps_);
   if ((seed_ == seed_before && steps_ == steps_before) || seed_ < 0) return;
-  // A visitor either saves or loads. The values have changed, so this one has loaded a checkpoint.
+  // A visitor either saves or loads. The values have changed, so this visitor has loaded a
+  // checkpoint.
   lost_ = true;
   const std::string message = spec_.id +
                               ": the run resumes with new episodes, because episodes of a vector "

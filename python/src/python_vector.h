@@ -52,7 +52,7 @@ class PythonVector {
   ActionLayout layout_;
   std::vector<double> actions_, obs_, final_obs_;  // values of all members, concatenated
   std::vector<StepResult> results_;
-  // 1 if the member's episode has ended and the next step starts a new one.
+  // 1 if the member's episode has ended and the next step starts a new episode.
   std::vector<uint8_t> waiting_;
   // Seed of the last reset of all members, and number of steps since then.
   int64_t seed_ = -1, steps_ = 0;

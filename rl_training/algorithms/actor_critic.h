@@ -26,9 +26,9 @@ CriticLoss critic_loss(const CriticEnsemble& critics, const Batch& batch,
 torch::Tensor least_value(const CriticEnsemble& critics, const torch::Tensor& obs,
                           const torch::Tensor& actions);
 
-// Values of the ensemble members with the indices `members`: [members.size(), rows]. If `members`
-// lists all members in order, the values have gradients and are computed in one pass. Otherwise
-// they have no gradient.
+// Values of the ensemble members with the indices `members`: [members.size(), rows]. A list of all
+// members must be in order; its values have gradients and are computed in one pass. The values of a
+// shorter list have no gradients.
 torch::Tensor member_values(const CriticEnsemble& critics, const torch::Tensor& obs,
                             const torch::Tensor& actions, const std::vector<int64_t>& members);
 // Draws `wanted` of `count` ensemble members without replacement and stores their indices in

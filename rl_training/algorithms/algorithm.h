@@ -38,7 +38,7 @@ class PolicyState {
   virtual void begin_episode(int64_t /*row*/) {}
   // Records the raw reward of the row's last action.
   virtual void observe_reward(int64_t /*row*/, double /*reward*/) {}
-  // Records that `action` was executed instead of the policy's own action: [action_dim] in [-1, 1].
+  // Records that `action`, [action_dim] in [-1, 1], was executed in place of the policy's action.
   virtual void observe_action(int64_t /*row*/, const torch::Tensor& /*action*/) {}
   virtual void visit_state(StateVisitor& /*state*/) {}
 };

@@ -44,7 +44,8 @@ torch::Tensor awac_weights(const torch::Tensor& advantage, const AwacOptions& op
   return torch::softmax(exponent, 0) * static_cast<double>(advantage.numel());
 }
 
-// y = r + gamma (1 - d) min_i Q'_i(s', a'), a' ~ pi(s') clipped;  L = sum_i mean (Q_i(s, a) - y)^2
+// y = r + gamma (1 - d) min_i Q'_i(s', a'), where a' ~ pi(s') is clipped to [-1, 1].
+// L = sum_i mean (Q_i(s, a) - y)^2
 CriticLoss awac_critic_loss(const AwacNetworks& networks, const Batch& batch,
                             const torch::Tensor& noise) {
   torch::Tensor target;
@@ -57,9 +58,10 @@ CriticLoss awac_critic_loss(const AwacNetworks& networks, const Batch& batch,
   return critic_loss(networks.critics, batch, target);
 }
 
-// A = min_i Q_i(s, a) - min_i Q_i(s, b), b ~ pi(s) clipped;  L = -mean w(A) log pi(a | s) with
-// w = min(exp(A / lambda), max_weight), or rows * softmax(A / lambda) with
-// weight_normalization: softmax (no gradient through w)
+// A = min_i Q_i(s, a) - min_i Q_i(s, b), where b ~ pi(s) is clipped to [-1, 1].
+// w = min(exp(A / lambda), max_weight) for `weight_normalization: clip`.
+// w = rows * softmax(A / lambda) for `weight_normalization: softmax`.
+// L = -mean w log pi(a | s), without gradient through w
 WeightedCloningLoss awac_actor_loss(const AwacNetworks& networks, const Batch& batch,
                                     const torch::Tensor& noise, const AwacOptions& options) {
   const auto head = networks.actor.head(batch.obs());

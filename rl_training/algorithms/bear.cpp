@@ -78,9 +78,9 @@ CandidateCriticLoss bear_critic_loss(const BearNetworks& networks, const Batch& 
                                batch, next_actions);
 }
 
-// L = mean(-min_k Q_k(s, a_1) + alpha (MMD(s) - eps)), a_1 = tanh(u_1), eps = mmd_threshold
-// MMD compares u_1 .. u_n ~ pi(s) with n outputs of the decoder, both before tanh. During warm-up
-// there is no Q term.
+// L = mean(-min_k Q_k(s, a_1) + alpha (MMD(s) - eps))
+// with a_1 = tanh(u_1) and eps = mmd_threshold. MMD compares u_1 .. u_n ~ pi(s) with n outputs of
+// the decoder, both before tanh. During warm-up there is no Q term.
 BearActorLoss bear_actor_loss(const BearNetworks& networks, const Batch& batch,
                               const BearNoise& noise, const torch::Tensor& alpha, bool warming_up,
                               const BearOptions& options) {

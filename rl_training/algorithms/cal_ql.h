@@ -25,8 +25,8 @@ struct CalQlBound {
 };
 
 // Cal-QL (arXiv:2303.05479): CQL with a lower bound on the policy's values. It does not push the
-// values of the policy's actions in a state below the return that the dataset's episode reached
-// from this state. The bound avoids a drop in performance when online training starts.
+// values of the policy's actions in a state below the return that was recorded from this state to
+// the end of its episode. The bound avoids a drop in performance when online training starts.
 class CalQl final : public Cql {
  public:
   CalQl(const CalQlOptions& options, const AlgorithmContext& context) : Cql(options, context) {}

@@ -158,8 +158,9 @@ torch::Tensor clipped_diff(const torch::Tensor& diff, const CqlOptions& options)
 // D_i = T log sum_c exp((Q_i(s, c) - log p(c)) / T) - Q_i(s, a)
 // L = sum_i (mean (Q_i(s, a) - y)^2 + w cql_alpha (mean clip(D_i) - gap))
 // with the sampled actions c, their density p(c), the multiplier w, T = cql_temperature and
-// gap = lagrange_gap. With max_target_backup, y uses the best of several b'. Cal-QL has a reference
-// value R and uses max(Q_i(s, c), R) for the policy's actions c.
+// gap = lagrange_gap. Without lagrange_gap, w = 1 and gap = 0. With max_target_backup, y uses the
+// best of several b'. Cal-QL has a reference value R and uses max(Q_i(s, c), R) for the policy's
+// actions c.
 CqlCriticLoss cql_critic_loss(const CqlNetworks& networks, const Batch& batch,
                               const CqlCandidates& candidates, const torch::Tensor& multiplier,
                               const CqlOptions& options, const CqlVariant& variant) {

@@ -132,7 +132,7 @@ class Cql : public ActorCritic<CqlOptions, CqlNetworks> {
   bool phases_differ() const { return options_.online_cql_alpha || options_.actor_once_per_block; }
 
   Temperature temperature_;
-  LogScalar multiplier_;  // unused without lagrange_gap
+  LogScalar multiplier_;  // always 1 without lagrange_gap
   NoiseBuffer actor_noise_, target_noise_, now_noise_, next_noise_, uniform_noise_;
   Held<SoftPolicyLoss, CqlScalars> policy_loss_;
   // State of the current phase.

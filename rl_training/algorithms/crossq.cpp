@@ -78,9 +78,9 @@ void CrossqNetworks::visit_state(StateVisitor& state) {
 
 // y = r + gamma (1 - d) (min_k sg(Q_k(s', a')) - alpha log pi(a'|s'))
 // L = 1/2 sum_k mean (Q_k(s, a) - y)^2
-// with a' ~ pi(s'), where sg stops the gradient
-// The actor uses its running statistics. One pass evaluates the critics at (s, a) and (s', a') and
-// normalises with the statistics of all these rows.
+// with a' ~ pi(s'), where sg stops the gradient. The actor uses its running statistics. One pass
+// evaluates the critics at (s, a) and (s', a') and normalises with the statistics of all these
+// rows.
 CriticLoss crossq_critic_loss(const CrossqNetworks& networks, const Batch& batch,
                               const torch::Tensor& noise, const torch::Tensor& alpha) {
   const int64_t rows = batch.rows();
@@ -100,8 +100,9 @@ CriticLoss crossq_critic_loss(const CrossqNetworks& networks, const Batch& batch
   return {squared_error(values.narrow(1, 0, rows), target.values, 0.5), target.mean};
 }
 
-// L = mean (alpha log pi(b|s) - min_k Q_k(s, b)), where b ~ pi(s) is reparameterised
-// The actor uses the statistics of the batch, and the critics use their running statistics.
+// L = mean (alpha log pi(b|s) - min_k Q_k(s, b))
+// where b ~ pi(s) is reparameterised. The actor uses the statistics of the batch, and the critics
+// use their running statistics.
 SoftPolicyLoss crossq_actor_loss(const CrossqNetworks& networks, const Batch& batch,
                                  const torch::Tensor& noise, const torch::Tensor& alpha) {
   const auto sample = networks.actor.sample(batch.obs(), noise, Mode::train);
@@ -112,7 +113,7 @@ SoftPolicyLoss crossq_actor_loss(const CrossqNetworks& networks, const Batch& ba
 
 namespace {
 
-// Selects the temperature loss alpha (H - H_target); see TemperatureGoal.
+// Selects the temperature loss alpha * (H - H_target); see TemperatureGoal.
 TemperatureGoal crossq_goal(const CrossqOptions& options, const AlgorithmContext& context) {
   auto goal = options.goal(-static_cast<double>(context.action_dim()));
   goal.scaled_loss = true;

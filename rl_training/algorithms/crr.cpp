@@ -96,10 +96,10 @@ CriticLoss crr_critic_loss(const CrrNetworks& networks, const Batch& batch,
   return critic_loss(networks.critics, batch, target);
 }
 
-// A = min_i Q_i(s, a) - q, q = mean_j min_i Q_i(s, a_j), or max_j with advantage_type: max
-// L = -mean f(A) log pi(a | s), f = min(exp(A / beta), max_weight), or 1[A > 0] with
-// weight_type: binary (no gradient through f)
-// with a_1 .. a_n ~ pi(s)
+// A = min_i Q_i(s, a) - mean_j min_i Q_i(s, a_j) with samples a_1 .. a_n ~ pi(s). For
+// `advantage_type: max`, max_j replaces mean_j.
+// w = min(exp(A / beta), max_weight) for `weight_type: exp`, or 1[A > 0] for `weight_type: binary`.
+// L = -mean w log pi(a | s), without gradient through w
 CrrActorLoss crr_actor_loss(const CrrNetworks& networks, const Batch& batch,
                             const torch::Tensor& noise, const CrrOptions& options) {
   const auto head = networks.actor.head(batch.obs());

@@ -41,8 +41,9 @@ torch::Tensor masked_squared_error(const torch::Tensor& predicted, const torch::
 DecisionTransformerLoss decision_transformer_loss(const Transformer& network, const Batch& batch,
                                                   double return_scale, Rng* dropout);
 
-// Decision Transformer (arXiv:2106.01345): a sequence model that clones whole episodes, conditioned
-// on the return-to-go. Its policy stores the last `context_length` steps.
+// Decision Transformer (arXiv:2106.01345): a sequence model that clones the actions of episodes,
+// conditioned on the return-to-go and the preceding steps. Its policy stores the last
+// `context_length` steps.
 class DecisionTransformer final : public Algorithm {
  public:
   DecisionTransformer(const DecisionTransformerOptions& options, const AlgorithmContext& context);

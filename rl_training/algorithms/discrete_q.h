@@ -58,8 +58,8 @@ class EpsilonGreedy {
   Rng rng_;
 };
 
-// Base class with the training state. A derived algorithm adds its losses and `update`. If it has
-// further state, it overrides `visit_state`.
+// Base class with the networks and epsilon-greedy exploration. A derived algorithm adds its losses,
+// its optimiser, `update` and `next_epsilon`, and extends `visit_state`.
 class DiscreteQ : public Algorithm {
  public:
   DiscreteQ(const AlgorithmOptions& options, const AlgorithmContext& context);

@@ -46,8 +46,8 @@ DiscreteSacCriticLoss discrete_sac_critic_loss(const DiscreteSacNetworks& networ
                                                double cql_alpha);
 SoftPolicyLoss discrete_sac_actor_loss(const DiscreteSacNetworks& networks, const Batch& batch,
                                        const torch::Tensor& alpha);
-// Selects the temperature loss alpha (H - H_target); see TemperatureGoal. The default H_target is a
-// fraction of the entropy of the uniform distribution.
+// Selects the temperature loss alpha * (H - H_target); see TemperatureGoal. The default H_target is
+// a fraction of the entropy of the uniform distribution.
 TemperatureGoal discrete_sac_goal(const DiscreteSacOptions& options, int64_t choices);
 
 // SAC for discrete actions (arXiv:1910.07207).

@@ -107,7 +107,7 @@ torch::Tensor truncated_normal(const torch::Tensor& mean, const torch::Tensor& n
   return x.requires_grad() ? x + (inside - x.detach()) : inside;
 }
 
-// y = r + gamma^n (1 - d) min_i Q'_i(h', b) with b = truncated_normal(pi(h'), noise, clip)
+// y = r + gamma^n (1 - d) min_i Q'_i(h', b) with b = truncated_normal(pi(h'), noise, clip).
 // L = sum_i mean (Q_i(h, a) - y)^2
 // with the encoded images h and h'
 CriticLoss drq_v2_critic_loss(const DrqV2Networks& networks, const Batch& batch,

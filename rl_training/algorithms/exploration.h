@@ -12,7 +12,7 @@ inline double linear_change(double start, double end, int64_t steps, int64_t ste
 }
 
 // Computes a policy's actions in [-1, 1], without gradients. Noise comes from the random stream
-// "explore/policy" and is drawn only for ActMode::explore.
+// "explore/policy". `act` draws noise only for ActMode::explore.
 class Explorer {
  public:
   explicit Explorer(uint64_t seed) : rng_(seed, "explore/policy") {}

@@ -70,8 +70,9 @@ torch::Tensor fql_flow_actions(const FqlNetworks& networks, const torch::Tensor&
   return x.clamp(-1.0, 1.0);
 }
 
-// y = r + gamma (1 - d) Q'(s', clip(mu(s', z), +-1)) with the actor mu and the noise z
-// where target_q selects the mean or the minimum of the target critics as Q'
+// y = r + gamma (1 - d) Q'(s', clip(mu(s', z), +-1))
+// with the actor mu and the noise z. Q' is the mean or the minimum of the target critics, as
+// selected by target_q.
 torch::Tensor fql_target(const FqlNetworks& networks, const Batch& batch,
                          const torch::Tensor& noise, const FqlOptions& options) {
   const torch::NoGradGuard no_grad;
@@ -98,7 +99,7 @@ FqlFlowLoss fql_flow_loss(const FqlNetworks& networks, const Batch& batch,
 }
 
 // q = mean_i Q_i(s, clip(mu(s, z), +-1))
-// lambda = 1 / mean |q| (no gradient) with normalize_q, otherwise 1
+// lambda = 1 / mean |q|, without gradient, if normalize_q; otherwise lambda = 1.
 // L = actor_bc_weight mean (mu(s, z) - flow(s, z))^2 - lambda mean q
 // with the actor mu, the noise z and flow(s, z) from fql_flow_actions
 FqlActorLoss fql_actor_loss(const FqlNetworks& networks, const Batch& batch,

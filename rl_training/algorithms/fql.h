@@ -54,7 +54,7 @@ struct FqlNetworks {
 torch::Tensor fql_flow_actions(const FqlNetworks& networks, const torch::Tensor& obs,
                                const torch::Tensor& noise, int64_t steps);
 
-// `noise` is standard normal, [rows, action_dim].
+// The critics' target: [rows], without gradient. `noise` is standard normal, [rows, action_dim].
 torch::Tensor fql_target(const FqlNetworks& networks, const Batch& batch,
                          const torch::Tensor& noise, const FqlOptions& options);
 // `target` is the result of fql_target.

@@ -86,7 +86,7 @@ IqlValueLoss iql_value_loss(const IqlNetworks& networks, const Batch& batch,
   return {expectile_loss(target_q - value, options.expectile), value.detach().mean()};
 }
 
-// w = min(exp(beta (min_i Q'_i(s, a) - V(s))), max_weight) (no gradient)
+// w = min(exp(beta (min_i Q'_i(s, a) - V(s))), max_weight), without gradient.
 // L = -mean w log pi(a | s), or mean w |pi(s) - a|^2 for a deterministic policy
 WeightedCloningLoss iql_actor_loss(const IqlNetworks& networks, const Batch& batch,
                                    const torch::Tensor& target_q, const ImplicitOptions& options) {

@@ -4,8 +4,9 @@
 
 namespace rl_training {
 
-// The keys that IQL and XQL share. Both learn values at dataset actions, and both have an actor
-// that clones these actions, weighted by their advantage.
+// Options that IQL and XQL share; `policy` and `exploration_noise` are config keys of IQL only.
+// Both algorithms learn values at dataset actions, and have an actor that clones these actions,
+// weighted by their advantage.
 struct ImplicitOptions : AlgorithmOptions {
   enum class Policy { gaussian, deterministic };
   double beta = 3.0;

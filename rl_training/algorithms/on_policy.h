@@ -36,7 +36,7 @@ struct ActionDistribution {
   torch::Tensor log_std() const;                               // continuous actions: [action_dim]
   torch::Tensor log_prob(const torch::Tensor& actions) const;  // [rows]
   torch::Tensor entropy() const;                               // mean over rows
-  // mean KL(this || other). Twice differentiable if this distribution is.
+  // Mean over rows of KL(this || other). Twice differentiable if this distribution is.
   torch::Tensor kl_from(const ActionDistribution& other) const;
   ActionDistribution detached() const;
 };

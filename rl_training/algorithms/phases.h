@@ -55,7 +55,8 @@ struct PhaseSpec {
     mixture,  // dataset and replay buffer; the length is in environment steps
     rollout,  // rollouts of the current policy; the length is in environment steps
   };
-  // What the learning-rate schedule spans: the run or the phase. `constant` disables the schedule.
+  // What the learning-rate schedule spans: the run or the phase. With `constant`, the multiplier of
+  // the learning rate is the schedule's `start` throughout the phase, without warm-up.
   enum class Schedule { run, phase, constant };
 
   std::string name;

@@ -69,7 +69,7 @@ RebracNetworks::RebracNetworks(const RebracOptions& options, const AlgorithmCont
                             context, rng) {}
 
 // b = clip(pi'(s') + clip(sigma e, +-c), +-1), as in smoothed_next_actions
-// y = r + gamma (1 - d) (min_i Q'_i(s', b) - bc_weight |b - a'|^2) with the next dataset action a'
+// y = r + gamma (1 - d) (min_i Q'_i(s', b) - bc_weight |b - a'|^2) with the next dataset action a'.
 // L = sum_i mean (Q_i(s, a) - y)^2
 RebracCriticLoss rebrac_critic_loss(const RebracNetworks& networks, const Batch& batch,
                                     const torch::Tensor& noise, double bc_weight,
@@ -95,7 +95,7 @@ RebracCriticLoss rebrac_critic_loss(const RebracNetworks& networks, const Batch&
 }
 
 // q = min_i Q_i(s, pi(s))
-// lambda = 1 / mean |q| (no gradient) with normalize_q, otherwise 1
+// lambda = 1 / mean |q|, without gradient, if normalize_q; otherwise lambda = 1.
 // L = bc_weight mean |pi(s) - a|^2 - actor_q_weight lambda mean q
 RebracActorLoss rebrac_actor_loss(const RebracNetworks& networks, const Batch& batch,
                                   double bc_weight, const RebracOptions& options) {

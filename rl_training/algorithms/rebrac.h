@@ -7,9 +7,9 @@ namespace rl_training {
 // `critic_bc_weight` depend on the dataset; see docs/algorithms/rebrac.md.
 struct RebracOptions : DelayedActorOptions {
   static constexpr const char* kName = "rebrac";
-  // Treatment of rows without a next action: `none` drops these rows, `zero_penalty` sets their
-  // cloning penalty in the critics' target to 0, and `current_action` uses the action of the row
-  // itself instead.
+  // Treatment of rows without a next action: `none` drops these rows if critic_bc_weight > 0,
+  // `zero_penalty` sets their cloning penalty in the critics' target to 0, and `current_action`
+  // uses the row's own action in place of the next action.
   enum class NextActionFallback { none, zero_penalty, current_action };
   RebracOptions();
 

@@ -41,7 +41,8 @@ namespace rl_training {
 namespace {
 
 // Each function refers to the class of its algorithm through its return type. Only `make_algorithm`
-// and `register_algorithm` need the class itself, so a program that calls neither does not link it.
+// and `register_algorithm` need the class itself, so a program that calls neither function does not
+// link the class.
 constexpr auto kTable = std::make_tuple(
     // Algorithms that learn from data.
     td3_bc_info, rebrac_info, crr_info, bcq_info, bear_info, bc_info, awac_info, iql_info, cql_info,

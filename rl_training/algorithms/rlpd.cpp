@@ -58,7 +58,7 @@ SoftDesign RlpdOptions::design(int64_t action_dim) const {
 
 // With the default options:
 // y = r + gamma (1 - d) (min_{i in M} Q'_i(s', a') - alpha log pi(a'|s'))
-// L_Q = mean (Q_i(s, a) - y)^2 over critics i and rows
+// L_Q = mean (Q_i(s, a) - y)^2 over critics i and rows.
 // L_pi = mean (alpha log pi(b|s) - mean_i Q_i(s, b))
 // with a' ~ pi(s'), b ~ pi(s) and M = `members`
 JointLoss<CriticLoss, SoftPolicyLoss, TemperatureLoss> rlpd_loss(

@@ -50,8 +50,9 @@ CriticLoss soft_critic_loss(const SoftNetworks& networks, const Batch& batch,
           target.mean};
 }
 
-// L = mean (alpha log pi(b|s) - Q(s, b)), where b ~ pi(s) is reparameterised
-// actor_reduce selects the minimum or the mean of the critics as Q.
+// L = mean (alpha log pi(b|s) - Q(s, b))
+// where b ~ pi(s) is reparameterised. Q is the minimum or the mean of the critics, as selected by
+// actor_reduce.
 SoftPolicyLoss soft_policy_loss(const SoftNetworks& networks, const Batch& batch,
                                 const GaussianSample& sample, const torch::Tensor& alpha,
                                 const SoftDesign& design) {

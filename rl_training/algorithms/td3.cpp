@@ -56,7 +56,7 @@ torch::Tensor smoothed_next_actions(const DeterministicNetworks& networks, const
   return networks.actor_target.actions(batch.next_obs()).add_(clipped).clamp_(-1.0, 1.0);
 }
 
-// y = r + gamma (1 - d) min_i Q'_i(s', b) with the smoothed next actions b
+// y = r + gamma (1 - d) min_i Q'_i(s', b) with the smoothed next actions b.
 // L = sum_i mean (Q_i(s, a) - y)^2
 CriticLoss td3_critic_loss(const DeterministicNetworks& networks, const Batch& batch,
                            const torch::Tensor& noise, const DelayedActorOptions& options) {

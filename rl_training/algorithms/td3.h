@@ -61,8 +61,8 @@ struct Td3ActorLoss {
 };
 Td3ActorLoss td3_actor_loss(const DeterministicNetworks& networks, const Batch& batch);
 
-// Base class of TD3 and its variants. The deterministic actor is updated less often than the
-// critics and explores with noise of constant scale.
+// Base class of TD3 and its variants. The deterministic actor is updated once per `policy_delay`
+// updates of the critics, and explores with noise of constant scale.
 template <class Options, class Networks, class ActorLoss>
 class DelayedActorCritic : public ActorCritic<Options, Networks> {
  public:

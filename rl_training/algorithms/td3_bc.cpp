@@ -9,7 +9,7 @@ void Td3BcOptions::visit_options(OptionVisitor& options) {
   visit_delayed_options(options);
 }
 
-// lambda = bc_alpha / mean |Q_1(s, pi(s))| (no gradient)
+// lambda = bc_alpha / mean |Q_1(s, pi(s))|, without gradient.
 // L = -lambda mean Q_1(s, pi(s)) + mse(pi(s), a)
 Td3BcActorLoss td3_bc_actor_loss(const Td3Networks& networks, const Batch& batch,
                                  const Td3BcOptions& options) {

@@ -213,7 +213,8 @@ torch::Tensor td7_target(const Td7Networks& networks, const Batch& batch,
                    torch::minimum(torch::maximum(values, range.low), range.high));
 }
 
-// L = mean over rows of sum_i h(|Q_i - y|), h(x) = x^2 / 2 if x < p, else p x, p = min_priority
+// L = mean over rows of sum_i h(|Q_i - y|)
+// where h(x) = x^2 / 2 if x < p, otherwise h(x) = p x, with p = min_priority
 CriticLoss td7_critic_loss(const torch::Tensor& values, const torch::Tensor& target,
                            double min_priority) {
   const auto error = (values - target).abs();

@@ -135,8 +135,8 @@ Td7ActorLoss td7_actor_loss(const torch::Tensor& values, const torch::Tensor& bc
                             double bc_weight);
 
 // TD7 (arXiv:2306.02451): TD3 with learnt embeddings of states and actions, prioritised rows and
-// hard target updates. In the online phase, it also keeps a copy of the best policy so far, and
-// uses this copy for evaluation.
+// hard target updates. With policy_checkpoints, it also keeps a copy of the best policy of the
+// online phase so far, and uses this copy for evaluation.
 class Td7 final : public Algorithm {
  public:
   Td7(const Td7Options& options, const AlgorithmContext& context);

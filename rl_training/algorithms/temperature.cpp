@@ -36,8 +36,8 @@ void TemperatureOptions::check_temperature() const {
               "has no effect on a fixed temperature (expected alpha: auto, got " + alpha + ")");
 }
 
-// L = log alpha (H - H_target), or alpha (H - H_target) with scaled_loss, without gradient through
-// the entropy H
+// L = log(alpha) * (H - H_target), or alpha * (H - H_target) with scaled_loss, without gradient
+// through the entropy H
 TemperatureLoss soft_temperature_loss(const torch::Tensor& alpha, const torch::Tensor& entropy,
                                       const TemperatureGoal& goal) {
   if (!goal.learnt) return {scalar(0), {}, alpha};

@@ -12,7 +12,8 @@ namespace rl_training {
 struct TemperatureGoal {
   bool learnt = true;  // false: fixed
   double entropy = -1;
-  bool scaled_loss = false;  // loss alpha (H - H_target) instead of log alpha (H - H_target)
+  // If true, the loss is alpha * (H - H_target). Otherwise it is log(alpha) * (H - H_target).
+  bool scaled_loss = false;
 };
 
 // Config keys of the entropy temperature.

@@ -26,8 +26,9 @@ TqcNetworks::TqcNetworks(const TqcOptions& options, const AlgorithmContext& cont
                         .hidden_sizes = options.hidden_sizes},
                        context, rng) {}
 
-// z = the quantiles of all target critics at (s', a'), pooled, sorted and without the highest ones
-// y_j = r + gamma (1 - d) (z_j - alpha log pi(a'|s')) with a' ~ pi(s')
+// z = the quantiles of all target critics at (s', a'), pooled and sorted, without the
+//     drop_per_critic * num_critics highest quantiles.
+// y_j = r + gamma (1 - d) (z_j - alpha log pi(a'|s')) with a' ~ pi(s').
 // L = mean |tau_i - 1[y_j < q_i]| huber(y_j - q_i) with the predicted quantile q_i of level tau_i
 CriticLoss tqc_critic_loss(const TqcNetworks& networks, const Batch& batch,
                            const torch::Tensor& noise, const torch::Tensor& alpha,
@@ -48,8 +49,8 @@ CriticLoss tqc_critic_loss(const TqcNetworks& networks, const Batch& batch,
           target.mean()};
 }
 
-// L = mean (alpha log pi(b|s) - Q(s, b)) with b ~ pi(s)
-// Q is the mean over all quantiles of all critics.
+// L = mean (alpha log pi(b|s) - Q(s, b))
+// with b ~ pi(s). Q is the mean over all quantiles of all critics.
 SoftPolicyLoss tqc_actor_loss(const TqcNetworks& networks, const Batch& batch,
                               const torch::Tensor& noise, const torch::Tensor& alpha) {
   const auto sample = networks.actor.sample(batch.obs(), noise);

@@ -94,8 +94,9 @@ torch::Tensor surrogate_objective(const ActionDistribution& policy, const Batch&
 }
 
 // Conjugate gradients solve H x = g with the objective's gradient g and H = F + damping I. The full
-// step is sqrt(2 target_kl / x'Hx) x. The line search shortens the step until the objective is
-// above its old value and mean KL(new || old) < target_kl.
+// step is sqrt(2 target_kl / (x^T H x)) x. The line search shortens the step until the objective is
+// above its old value and mean KL(new || old) < target_kl. If no step meets both conditions, the
+// policy does not change.
 TrustRegionStep trust_region_step(const OnPolicyNetworks& networks, const Batch& batch,
                                   const TrpoOptions& options) {
   const auto advantages = standardized(batch.advantages());
@@ -114,7 +115,7 @@ TrustRegionStep trust_region_step(const OnPolicyNetworks& networks, const Batch&
 
   const torch::NoGradGuard no_grad;
   TrustRegionStep result = {objective.detach(), scalar(0), scalar(0), old.entropy()};
-  if (!(curvature > 0)) return result;  // the gradient is 0
+  if (!(curvature > 0)) return result;  // the gradient is 0 or not finite
   const double full = std::sqrt(2 * options.target_kl / curvature);
   double share = 1;
   for (int64_t i = 0; i < options.line_search_steps; ++i, share *= options.line_search_decay) {

@@ -27,7 +27,8 @@ class Agent {
   // During learn() and evaluate(), signal handlers of the program run in another thread
   // (runtime/signal_shield.h). Your handler can stop training through `requests`. After an
   // exception, for example from a callback or an environment, the agent is in the state of the
-  // run's last checkpoint.
+  // run's last checkpoint. If there is none yet, the next learn() starts the run from its
+  // beginning.
   RunResult learn(const Callbacks& callbacks = {}, StopRequests* requests = nullptr);
   // Sets the total length of the run in timesteps, counted from its beginning. A larger value
   // extends a finished run.

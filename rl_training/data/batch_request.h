@@ -82,7 +82,7 @@ struct BatchRequest {
   ReturnRule returns = {};  // how return_to_go is computed
   PriorityRule priorities = {};
   int64_t window = 0;        // if above 0, each row is an episode segment of this many steps
-  int64_t max_steps = 0;     // if above 0, most steps per episode (key max_episode_length)
+  int64_t max_steps = 0;     // if above 0, limit on steps per episode (key max_episode_length)
   bool raw_rewards = false;  // if true, the config must not transform rewards
 
   bool has(BatchColumn column) const {
@@ -106,15 +106,16 @@ struct BatchView {
   BatchView part(int64_t first_row, int64_t count) const;
 };
 
-// Result of following up to `n_step` steps from a row.
+// Result of span_steps(): a transition over up to `n_step` consecutive steps.
 struct StepSpan {
   int64_t last_row = 0;
   float reward = 0;    // discounted sum over the steps
   float discount = 0;  // factor for the value of the state after the last step
 };
 
-// `Rows` must provide reward(row), terminated(row) and following(row). following(row) returns the
-// row of the next step of the same episode, or -1 at the end of the episode.
+// Combines up to request.n_step steps of an episode, from `row` on. `Rows` must provide
+// reward(row), terminated(row) and following(row). following(row) returns the row of the next step
+// of the same episode, or -1 at the end of the episode.
 template <class Rows>
 StepSpan span_steps(const Rows& rows, int64_t row, const BatchRequest& request) {
   double sum = rows.reward(row), power = request.gamma;

@@ -20,8 +20,8 @@ constexpr const char* kGroup = "metadata/policy/";
 constexpr float kMinLogStd = -20, kMaxLogStd = 2;
 constexpr int64_t kMaxWidth = 65536;  // units per layer; recorded policies are far smaller
 
-// Reads the entry `name`, which must be one of `choices`. Returns the first choice if the file has
-// no such entry.
+// Returns the text of the entry `name`, which must be one of `choices`. Returns the first choice if
+// the file has no such entry.
 std::string read_choice(Hdf5File& file, const std::string& name,
                         const std::vector<std::string>& choices) {
   const std::string key = kGroup + name;

@@ -104,7 +104,8 @@ Json describe_plain_d4rl(const std::string& path) {
                                   std::multiplies<>());
       arrays.emplace(name, *array);
     }
-    // Files above this limit are left to read_d4rl_steps, which rejects them with an error.
+    // Counts 8 bytes per element. Files above the limit are left to read_d4rl_steps, which counts
+    // the memory that each array really needs and throws if the sum exceeds the limit.
     if (elements > kMaxHdf5Bytes / static_cast<int64_t>(sizeof(double))) return {};
     return {{"format", format}, {"plain", PlainFile::describe(marks, arrays)}};
   } catch (const Error&) {

@@ -9,7 +9,7 @@ namespace rl_training {
 // Reads an HDF5 file in D4RL's layout. The arrays observations, actions, rewards and terminals are
 // required; timeouts and next_observations are optional. Each array has one entry per step. Rewards
 // and flags may have shape (N,) or (N, 1). Any float, integer or boolean type is accepted. Other
-// arrays are read only from files that save_d4rl_dataset() wrote.
+// arrays are read only if options.keys names them or if save_d4rl_dataset() wrote the file.
 // - The next observation of a time-out step is treated as unknown if it equals the first
 //   observation of the following episode, because some writers store that first observation
 //   by mistake.

@@ -49,8 +49,8 @@ class DatasetBuilder {
   // Ends the open episode. `next_action` is the action taken after its last step. The step that
   // this action started is not part of the data.
   void end_episode(SpaceValue next_action);
-  // Sets the next actions of all rows, in row order. Without this call, next actions are derived
-  // from the following rows.
+  // Sets the next actions of all rows, in row order. Without this call, the next action of a row is
+  // the action of the following row or the argument of end_episode().
   void give_next_actions(SpaceValue next_actions, std::vector<uint8_t> valid);
 
   int64_t rows() const { return static_cast<int64_t>(rows_.size()); }
@@ -85,7 +85,7 @@ class SlotDatasetBuilder {
   // Sets the next observation of the step that was added last. Call this if the next slot does not
   // contain this observation.
   void give_successor(SpaceValue next_obs);
-  // Ends the episode. `next_action_known` must be true only if the next slot contains the action
+  // Ends the episode. `next_action_known` may be true only if the next slot contains the action
   // that followed the last step.
   void end_episode(bool next_action_known);
   void give_next_actions(SpaceValue next_actions, std::vector<uint8_t> valid);

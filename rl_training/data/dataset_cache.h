@@ -30,9 +30,9 @@ struct CachedDataset {
 // - the header of the entry is intact (it ends with its own SHA-256);
 // - the data file matches the header.
 // The data file matches if it has the size, inode and times in the header and was written or
-// verified since the machine booted. If only its size matches, the cache reads the whole data file
-// once and compares it with the hashes in the header. This check is needed because a crash may lose
-// data that was not yet on disk.
+// verified since the machine booted. If its size matches but another of these conditions does not
+// hold, the cache reads the whole data file once and compares it with the hashes in the header. The
+// check is needed because a crash may lose data that was not yet on disk.
 //
 // An entry that cannot be used is rebuilt by one process. Other processes wait and share the
 // result. A source file that was modified just before it was read is not cached: file times are too
@@ -52,8 +52,9 @@ class DatasetCache {
                          const DatasetReadOptions& read,
                          std::vector<DatasetWarning>* warnings = nullptr);
 
-  // Caches a dataset that this library generates. The entry is valid as long as the binary with the
-  // generating code is unchanged. `what` lists everything else that the dataset depends on.
+  // Returns the dataset that `make` generates, from the cache if possible. An entry is valid while
+  // the binary with the code of this library is unchanged. `what` lists everything else that the
+  // dataset depends on.
   TransitionDataset made(const Json& what, const std::function<TransitionDataset()>& make);
 
   std::vector<CachedDataset> list() const;

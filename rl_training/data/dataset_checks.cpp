@@ -15,7 +15,7 @@ namespace {
 
 // Thresholds of the warnings. A jump is an unusually large change between two observations.
 constexpr double kSaturatedShare = 0.5;  // fraction of the actions at a bound, per dimension
-constexpr double kJumpFactor = 30;       // a jump is more than this many times the median step
+constexpr double kJumpFactor = 30;       // a jump is more than this many times the median change
 constexpr double kJumpDeviations = 3;    // a jump also exceeds this many standard deviations
 constexpr double kHugeValue = 1e6;
 constexpr double kLargeReward = 100, kSmallReward = 1e-3;  // bounds of the mean absolute reward

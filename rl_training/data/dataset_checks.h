@@ -10,8 +10,8 @@ namespace rl_training {
 // the file, and their bounds are not known.
 enum class ActionUnits { of_training, unknown };
 
-// Finds suspicious properties of data that can be loaded. Each finding is reported once, with the
-// number of cases and the first row. `report` contains the statistics from inspect_steps.
+// Finds suspicious properties of data that can be loaded. If several rows have the same problem,
+// one warning states their number and the first row. `report` contains the statistics of `steps`.
 std::vector<DatasetWarning> check_dataset(const LoggedSteps& steps, const DatasetReport& report,
                                           const DatasetReadOptions& options, ActionUnits units);
 

@@ -15,16 +15,18 @@ class DatasetColumns {
   // Format version; changes whenever the meaning of the arrays or facts changes.
   static constexpr int kLayout = 4;
 
-  // Writes the arrays to `output` and returns the facts.
+  // Writes the arrays to `output` and returns the facts. Does not support datasets with separately
+  // stored successors (see TransitionDataset).
   static Json hand_over(const TransitionDataset& dataset, SandboxOutput& output);
 
   // Restores the dataset. Throws Error{data} if arrays and facts do not match.
   static TransitionDataset take_over(const Json& facts,
                                      const std::vector<Column<unsigned char>>& arrays);
 
-  // Call this once for a mapped file that will be sampled. If the file may not fit into memory, the
-  // call turns off the kernel's read-ahead, which reads neighbouring pages and evicts pages that
-  // are needed. Sampling from such a file is about fifty times as fast without this read-ahead.
+  // Call this once for a dataset in a mapped file, before it is sampled. If the dataset may not fit
+  // into memory, the call turns off the kernel's read-ahead, which reads neighbouring pages and
+  // evicts pages that are needed. Without read-ahead, sampling from such a dataset is about fifty
+  // times as fast.
   static void expect_random_access(const TransitionDataset& dataset);
   // Whether the dataset needs at least half of the memory that this process may use.
   static bool may_exceed_memory(const TransitionDataset& dataset);

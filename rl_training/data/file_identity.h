@@ -15,7 +15,8 @@ Json file_identity(const std::string& path);
 Json dataset_sources(const std::string& kind, const std::string& path);
 
 // Whether the last change of each file was at least `milliseconds` ago, so that any later change
-// alters the times of the file. 0 disables the check.
+// alters the times of the file. If the time of the last change is in whole seconds, it must be at
+// least 2 s ago. If `milliseconds` is 0, always returns true.
 bool are_settled(const Json& sources, int64_t milliseconds);
 
 // The file that contains this library's code: the program or a shared library. Empty if unknown.

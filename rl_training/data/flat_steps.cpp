@@ -119,8 +119,8 @@ Column<double> read_rewards(ArraySource& source, const FlatLayout& layout,
   return rewards.column(layout.rows);
 }
 
-// Counts the consecutive rows without a mark that start at `row` and lie before `end_row`. Does not
-// count the last row of the file.
+// Returns the number of consecutive rows without a mark, from `row` up to but not including
+// `end_row` or the last row of the file.
 int64_t inner_rows(const std::vector<uint8_t>& marks, int64_t row, int64_t end_row) {
   const int64_t limit = std::min(end_row, static_cast<int64_t>(marks.size()) - 1);
   int64_t end = row;
@@ -129,7 +129,7 @@ int64_t inner_rows(const std::vector<uint8_t>& marks, int64_t row, int64_t end_r
 }
 
 // Returns the next observations that must be stored separately, and marks their rows with
-// kOwnSuccessor. These rows are
+// kOwnSuccessor. Rows marked with kObservationOnly are skipped. The marked rows are
 // - rows whose next observation differs from the observation of the following row (if such a row
 //   does not end an episode, it is also marked with kBreak);
 // - the last row of the file;
@@ -185,8 +185,9 @@ std::vector<float> find_successors(ArraySource& source, const FlatLayout& layout
   return all;
 }
 
-// Number of slots to allocate. Under TimeoutPolicy::keep, each row that ends an episode may need
-// one more slot for its successor.
+// Number of slots to allocate. Except under TimeoutPolicy::drop, each row that ends an episode, and
+// the last row of the file, may need one more slot for its successor. If the number turns out too
+// small, make_transitions() allocates again.
 int64_t slots_to_reserve(const std::vector<uint8_t>& marks, const DatasetReadOptions& options) {
   auto slots = static_cast<int64_t>(marks.size());
   if (options.timeout_policy == TimeoutPolicy::drop) return slots;

@@ -9,8 +9,8 @@
 
 namespace rl_training {
 
-// Reads a file of flat arrays. Observations and actions are stored in `memory`. Checks that the
-// shapes match before it reads any data.
+// Reads a file of flat arrays. Observations and actions are stored in `memory`, unless `source`
+// lends them (ArraySource::lend). Checks that the shapes match before it reads any data.
 LoggedSteps read_flat_steps(ArraySource& source, const std::string& file, const FlatKeys& keys,
                             const DatasetReadOptions& options, ArrayMemory& memory);
 

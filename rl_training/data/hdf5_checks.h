@@ -36,8 +36,8 @@ std::string last_hdf5_reason();
 // Returns the reason why values of this type cannot be read as numbers, or "" if they can.
 std::string type_problem(hid_t type);
 
-// Returns the corresponding C++ type if the file stores values in the same format as in memory.
-// Otherwise returns nothing.
+// Returns the corresponding item type if the file stores native floats, doubles, int8 or uint8
+// (also as the base of an enumeration). Returns nothing for other types.
 std::optional<PlainArray::Item> plain_item(hid_t type);
 
 // Returns the reason why the storage of a dataset is not supported, or "" if it is supported.

@@ -24,7 +24,7 @@ constexpr int64_t kMaxLargeHdf5Ratio = 200;
 // only the filters deflate, shuffle and fletcher32, and never loads plug-ins. Checks sizes before
 // it allocates memory. Throws Error{data} with file and path if the file cannot be read.
 //
-// Use this class only in a sandbox, because damaged files crash libhdf5 1.10.
+// Use this class only in a sandbox, because damaged files can crash libhdf5 1.10.
 class Hdf5File final : public ArraySource {
  public:
   explicit Hdf5File(const std::string& path);
@@ -47,8 +47,8 @@ class Hdf5File final : public ArraySource {
                  const BlockUser<float>& look) override;
   void read_blocks(const std::string& key, const BlockUser<float>& use) override;
   void read_blocks(const std::string& key, const BlockUser<double>& use) override;
-  // Returns the position of the values if the file stores them contiguously and in the same format
-  // as in memory. Otherwise returns nothing.
+  // Returns the position of the values if the file stores them contiguously and as one of the types
+  // of PlainArray::Item, in the same format as in memory. Otherwise returns nothing.
   std::optional<PlainArray> plain_array(const std::string& key);
   // Reads a string dataset with one element.
   std::string read_text(const std::string& key);

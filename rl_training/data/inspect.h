@@ -18,7 +18,7 @@ struct DatasetReport {
   std::string kind;
   DatasetFileSummary file;
   TimeoutPolicy timeout_policy = TimeoutPolicy::drop;
-  int64_t transitions = 0;  // usable rows under the policy
+  int64_t transitions = 0;  // rows that are usable under timeout_policy
   int64_t choices = 0;      // number of discrete actions; 0 if actions are continuous
   double transitions_reward_sum = 0;
   int64_t transitions_terminals = 0;

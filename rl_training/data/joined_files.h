@@ -11,8 +11,9 @@ namespace rl_training {
 // directory contains neither kind or both kinds.
 std::vector<std::string> files_to_join(const std::string& directory);
 
-// Concatenates the steps of several files. An episode ends at the end of each file. Throws
-// Error{data} that names the first file whose columns or actions differ from those of `parts[0]`.
+// Concatenates the steps of several files. An episode ends at the end of each file. If a file has
+// other columns than `parts[0]`, or discrete instead of continuous actions (or vice versa), throws
+// Error{data} that names this file.
 LoggedSteps join_steps(const std::vector<LoggedSteps>& parts);
 
 }  // namespace rl_training

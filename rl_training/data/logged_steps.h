@@ -14,7 +14,8 @@ namespace rl_training {
 
 // How to treat a step at which a time-out ends the episode. `drop` removes the step, as D4RL's
 // qlearning_dataset() does. Like that function, `drop` uses observations[i + 1] as the next
-// observation of each remaining row i, so it also removes the last row of the file. `keep` retains
+// observation of each remaining row i, so it also removes the last row of the file. (In files from
+// save_d4rl_dataset(), `drop` removes fewer rows, see LoggedSteps::true_successors.) `keep` retains
 // the time-out step as non-terminal if its true next observation is known.
 enum class TimeoutPolicy { drop, keep };
 
@@ -44,7 +45,7 @@ struct LoggedSteps {
   // the time limit was reached.
   static constexpr uint8_t kTerminal = 1, kTimeout = 2;
   static constexpr uint8_t kLast = 4;              // last step of its episode according to the file
-  static constexpr uint8_t kBreak = 8;             // no end flag, but the successor is elsewhere
+  static constexpr uint8_t kBreak = 8;             // no end flag; next slot is not the successor
   static constexpr uint8_t kOwnSuccessor = 16;     // the true successor is in `successors`
   static constexpr uint8_t kObservationOnly = 32;  // last observation of an episode, not a step
   static constexpr uint8_t kNextActionValid = 64;  // the entry in `next_actions` is known
@@ -66,10 +67,10 @@ struct LoggedSteps {
   // 0, there is no such memory.
   ColumnBuffer<float> obs_buffer, action_buffer;
   int64_t capacity = 0;
-  bool in_place = false;  // observations are in memory lent by the source and are not moved
+  bool in_place = false;  // `obs` is read-only memory that the source lent (ArraySource::lend)
   bool has_timeouts = false, has_next_observations = false;
-  // True if this program wrote the file. All successors are then known, except those of time-out
-  // steps without a kObservationOnly slot after them. TimeoutPolicy::drop removes only these steps.
+  // True for files that save_d4rl_dataset() wrote. The successors of all their steps are known, and
+  // TimeoutPolicy::drop removes only time-out steps without a kObservationOnly slot after them.
   bool true_successors = false;
   std::vector<std::string> observation_names, action_names;  // empty if unknown
   std::vector<DatasetWarning> warnings;
@@ -91,15 +92,23 @@ using StepReader = std::function<LoggedSteps(SandboxOutput& output)>;
 // Runs a reader of `path` in a child process (sandbox.h) and maps its result into memory.
 LoggedSteps read_steps_in_sandbox(const std::string& path, const StepReader& reader);
 
-// Returns the usable rows under a policy. The next action of a row before a dropped row is the
-// action of the dropped row. The dataset shares observations and actions with `steps`. Some rows
-// need an additional slot for their successor. These slots are inserted in the memory of `steps` if
-// there is space, and otherwise in `memory`. Observations that are `in_place` are not moved; their
-// successors are stored separately. The row records are stored in `memory`. Do not use `steps`
-// afterwards.
+// Returns the steps as transitions. Removes the steps that this TimeoutPolicy drops, and
+// non-terminal steps whose next observation is unknown. If `next_actions` is empty, a retained step
+// takes its next action from the following step of its episode, even if that step is removed.
+//
+// The dataset uses the memory of `steps` where possible. Only the row records and discrete actions,
+// which are converted to int64, always go to `memory`. Successors that are not taken from the next
+// slot are stored as follows:
+// - If `in_place` is true and there are at most SlotDatasetBuilder::kMostSuccessors of them, they
+//   are stored separately, and no slot moves.
+// - Otherwise, an additional slot is inserted for each of them. The slots are moved within
+//   `obs_buffer` and `action_buffer` if `capacity` suffices. If not, all slots are copied to
+//   `memory`.
+//
+// Do not use copies of `steps` afterwards, because they share the buffers.
 TransitionDataset make_transitions(LoggedSteps steps, TimeoutPolicy policy, ArrayMemory& memory);
 
-// Like the function above, but does not change `steps`.
+// Like the function above, but leaves `steps` unchanged and allocates memory on the heap.
 TransitionDataset make_transitions(const LoggedSteps& steps, TimeoutPolicy policy);
 
 }  // namespace rl_training

@@ -16,8 +16,8 @@ class MappedArrays final : public ArraySource {
 
   ArraySource& file() { return file_; }
 
-  // A derived array. `compute` returns the elements in C order. Error messages name `shown`, an
-  // array of the file, instead of the derived array.
+  // A derived array. `compute` returns the elements in C order. Error messages show `shown`, for
+  // example the name of an array of the file, instead of the key of the derived array.
   struct Derived {
     std::string shown;
     std::vector<int64_t> shape;

@@ -23,7 +23,8 @@ class MemoryArrays {
   // the number of elements.
   void add(const std::string& key, std::vector<int64_t> shape, Values values);
 
-  // The next two functions throw Error{data} with the array and the row if the data is invalid.
+  // If the data is invalid, the next two functions throw Error{data} with the array and, if a
+  // single row is at fault, the row.
   LoggedSteps steps(const DatasetReadOptions& options) const;
   FileTransitions transitions(const DatasetReadOptions& options) const;
 

@@ -16,15 +16,16 @@ struct SpaceLeaf {
 };
 
 // Parses JSON as Python writes it. Python writes NaN, Infinity and -Infinity, which are not JSON;
-// they become null. Throws Error{data} with the line if the text is not valid.
+// they become null. Throws Error{data} if the text is not valid. The error states the line if
+// `place` has no key.
 Json parse_python_json(std::string_view text, const ErrorPlace& place);
 
-// Returns the number of values of a Discrete space, or 0 for other spaces. Throws if the values do
-// not start at 0.
+// Returns the number of values of a Discrete space, or 0 for other spaces. Throws Error{data} if
+// this number is invalid or the values do not start at 0.
 int64_t discrete_choices(const Json& space, const ErrorPlace& place);
 
 // Returns the leaves of a space (Box, Discrete, Dict, Tuple, ...) in the order of its subspaces. A
-// Discrete space is one number. If `continuous` is true, discrete spaces are rejected.
+// Discrete space is a leaf of width 1. If `continuous` is true, discrete spaces are rejected.
 std::vector<SpaceLeaf> flatten_space(const Json& space, bool continuous, const ErrorPlace& place);
 
 }  // namespace rl_training

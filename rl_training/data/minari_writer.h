@@ -15,9 +15,10 @@ struct MinariDetails {
 
 // Creates a Minari dataset in the layout of version 0.5: data/main_data.hdf5 with one group per
 // episode, and data/metadata.json. The dataset id must end in a version such as -v0, and
-// `directory` must not exist yet. Reading the dataset returns the same transitions. An episode that
-// ends without a flag is stored as truncated. Additional arrays, which Minari ignores, mark these
-// episodes and store the next actions of with_known_next_actions().
+// `directory` must not exist yet. Reading the dataset returns the same transitions, except for the
+// rounding of scaled actions. An episode that ends without a flag is stored as truncated.
+// Additional arrays, which Minari ignores, mark these episodes and store the next actions of
+// with_known_next_actions().
 void save_minari_dataset(const TransitionDataset& dataset, const std::string& directory,
                          const MinariDetails& details = {});
 

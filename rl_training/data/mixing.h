@@ -19,8 +19,9 @@ struct DatasetPart {
 // drawn from a part may be cut. The same arguments always produce bit-identical results.
 //
 // If a part stores next actions, the mixture stores them for all rows. The next actions of the
-// other parts are derived from the order of their rows. Throws Error{data} if parts do not match or
-// are empty, and Error{config} for invalid weights.
+// other parts are derived from the order of their rows. Throws Error{data} if the spaces of the
+// parts differ or a part has no rows. Throws Error{config} if `parts` is empty, a weight is not
+// positive and finite, or `size` is negative.
 TransitionDataset mix_transition_datasets(std::span<const DatasetPart> parts, int64_t size,
                                           uint64_t seed);
 

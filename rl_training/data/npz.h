@@ -33,7 +33,8 @@ TransitionDataset load_npz_dataset(const std::string& path, const Space* bounds 
                                    DatasetFileSummary* summary = nullptr);
 
 // Writes a file atomically. Scales actions from [-1, 1] to `bounds`; if `bounds` is null, actions
-// are not scaled. A dataset loaded from the file has the same fingerprint as `dataset`.
+// are not scaled. Loading the file with the same bounds returns the transitions of
+// with_known_next_actions(dataset), except for the rounding of scaled actions.
 void save_npz_dataset(const TransitionDataset& dataset, const std::string& path,
                       const Space* bounds = nullptr);
 

@@ -273,8 +273,8 @@ const NpyHeader& NpzReader::header(const std::string& key) {
 template <class T>
 int64_t NpzReader::admit(const std::string& key) {
   const NpyHeader& header = this->header(key);
-  // Conversion enlarges small types and shrinks large types, so the larger of the stored and the
-  // converted size counts.
+  // Conversion to T enlarges small types and shrinks large types. Counts the larger of the sizes
+  // before conversion (uncompressed) and after it.
   const int64_t bytes = std::max(member(key).size, header.count * static_cast<int64_t>(sizeof(T)));
   if (bytes > kMaxNpzBytes - bytes_read_) {
     throw Error(ErrorKind::data, place(key), "the arrays are larger than the limit of 8 GiB");

@@ -40,7 +40,7 @@ class NpzReader final : public ArraySource {
   bool is_integer(const std::string& key) override { return header(key).type < NpyType::f2; }
   const NpyHeader& header(const std::string& key);
 
-  // Each call reads the member again.
+  // Each call reads the array from the file again.
   std::vector<float> read_floats(const std::string& key) override;
   std::vector<double> read_doubles(const std::string& key) override;
   void read_into(const std::string& key, std::span<float> out,

@@ -31,7 +31,7 @@ int64_t item_bytes(PlainArray::Item item) {
   return 0;
 }
 
-// Identifies a file and its current content by device, inode, size and modification time.
+// Returns device, inode, size and modification time, which identify a file and its content.
 Json marks_of(const struct stat& info) {
   return {static_cast<uint64_t>(info.st_dev), static_cast<uint64_t>(info.st_ino),
           static_cast<int64_t>(info.st_size), static_cast<int64_t>(info.st_mtim.tv_sec),

@@ -27,13 +27,13 @@ using PlainArrays = std::map<std::string, PlainArray>;
 // positions. The parser is not trusted, so positions are checked against the size of the file.
 class PlainFile final : public ArraySource {
  public:
-  // Identifies the file and its current content.
+  // Returns numbers that identify the file and its current content.
   static Json marks(const std::string& path);
   // Returns a description for the constructor.
   static Json describe(const Json& marks, const PlainArrays& arrays);
 
-  // Throws Error{data} if an array extends beyond the end of the file or the file has changed.
-  // read_into() writes values with `memory.store()`.
+  // Throws Error{data} if an array extends beyond the end of the file, or if the file has changed
+  // since marks() was called. read_into() writes values with `memory.store()`.
   PlainFile(const std::string& path, const Json& description, ArrayMemory& memory);
 
   bool has(const std::string& key) override { return arrays_.count(key) > 0; }

@@ -132,7 +132,7 @@ void ReplayBuffer::note_returns(int64_t first_row, int64_t last_row) {
 }
 
 // Assigns the newest record to the episode of the stream's previous row, or to a new episode. When
-// an episode ends, sets Episode::end for all of its rows.
+// an episode ends, sets Episode::end for all of its stored rows and computes their returns.
 void ReplayBuffer::note_episode() {
   const int64_t row = total_++;
   if (is_gap(row)) ++gaps_;
@@ -204,11 +204,11 @@ void append_bytes(std::string& bytes, const unsigned char* data, int64_t count) 
 }  // namespace
 
 // Format of the two stacks of a row with images:
-// - One byte: 0 if the observation is the successor of an earlier row in these bytes, otherwise 1.
+// - One byte: 0 if the observation is the next_obs of an earlier row in these bytes, otherwise 1.
 // - If 1: for each frame of the observation, one byte. The byte is 0 if the frame repeats the
 //   previous frame; otherwise it is 1 and the frame follows.
-// - One byte: the number of frames that the successor shares with the observation.
-// - The other frames of the successor.
+// - One byte: the number of frames that next_obs shares with the observation.
+// - The other frames of next_obs.
 void ReplayBuffer::encode_frames(int64_t row, bool known, std::string& bytes) const {
   const int64_t stack = obs_space_.frames;
   const unsigned char *from = record(row), *to = from + place_width_;

@@ -17,7 +17,7 @@ namespace rl_training {
 // numbered from 0 in the order of insertion and never change their number; `first` is the oldest
 // row that is still stored. `streams` environments add rows in rotation, so row n belongs to
 // environment n % streams. Each image frame is stored once, even if several stacks contain it. For
-// example, the successor of a row shares its frames with the observation of the next row.
+// example, next_obs of a row has the same frames as obs of the next row of the episode.
 class ReplayBuffer {
  public:
   // If `returns` is set, rows of finished episodes have a return-to-go.
@@ -44,7 +44,7 @@ class ReplayBuffer {
   int64_t streams() const { return streams_; }
 
   const unsigned char* action_bytes(int64_t row) const { return record(row) + action_at_; }
-  // Only for float32 spaces.
+  // The next three functions are only for float32 spaces.
   const float* obs(int64_t row) const { return reinterpret_cast<const float*>(record(row)); }
   const float* next_obs(int64_t row) const {
     return reinterpret_cast<const float*>(record(row) + place_width_);
@@ -55,8 +55,8 @@ class ReplayBuffer {
   float reward(int64_t row) const { return tail(row).reward; }
   bool terminated(int64_t row) const { return (tail(row).flags & kTerminated) != 0; }
   bool truncated(int64_t row) const { return (tail(row).flags & kTruncated) != 0; }
-  // The row of the next step of the same episode, or -1 if the episode ended or has no next row
-  // yet.
+  // The row of the next step of the same episode, or -1 if the episode ended at `row` or its next
+  // row has not been added yet.
   int64_t following(int64_t row) const {
     const int64_t next = row + streams_;
     return tail(row).flags == 0 && next < total_ && !is_gap(next) ? next : -1;
@@ -79,7 +79,7 @@ class ReplayBuffer {
   const unsigned char* record_address(int64_t row) const { return record(row); }
   int64_t record_bytes() const { return width_; }
 
-  int64_t frames() const { return frames_.size(); }  // images that are stored
+  int64_t frames() const { return frames_.size(); }  // number of stored frames
 
   // encode() serialises `count` rows, starting at `row`. restore() reads them back; call it in
   // ascending order of rows.
@@ -93,8 +93,9 @@ class ReplayBuffer {
   void visit_state(StateVisitor& state);
 
  private:
-  // Flags of a row. kTerminated and kTruncated mark the last row of an episode. kFailed is set in
-  // addition if every reward of the episode was failure_reward. kGap marks a placeholder (add_gap).
+  // Flags of a row. kTerminated and kTruncated mark the last row of an episode. This row also has
+  // kFailed if all stored rewards of the episode equal failure_reward. kGap marks a placeholder
+  // (add_gap).
   static constexpr int32_t kTerminated = 1, kTruncated = 2, kFailed = 4, kGap = 8;
   static constexpr int64_t kNumberBytes = sizeof(int64_t);
   struct Episode {
@@ -108,7 +109,8 @@ class ReplayBuffer {
   // Position of a row in the ring buffer. Rows below `capacity_` need no division.
   int64_t place(int64_t row) const { return row < capacity_ ? row : row % capacity_; }
   const unsigned char* record(int64_t row) const { return records_.data() + place(row) * width_; }
-  // Copies the observation at `at`. For images, `at` points to frame numbers.
+  // Copies the observation at `at` to `out`, and normalises it if it is a vector. For images, `at`
+  // points to frame numbers.
   void read_obs(const unsigned char* at, const ObsNormalizer& normalizer, unsigned char* out) const;
   // Returns the number in `frames_` of the frame with index `frame` in the stack at `at`. Numbers
   // within a stack never decrease.

@@ -33,7 +33,7 @@ class ReplaySampler final : public Sampler {
   bool whole_episodes_;
   Rng rng_;
   std::optional<RowPriorities> priorities_;  // indexed by the position of a row in the ring buffer
-  int64_t noticed_ = 0;                      // all rows before this one have a priority
+  int64_t noticed_ = 0;                      // priorities_ includes all rows below this number
   std::vector<int64_t> indices_, places_;
 };
 
@@ -50,7 +50,7 @@ class MixtureSampler final : public Sampler {
 
   static int64_t first_rows(double ratio, int64_t rows);
   // Number of rows of the first sampler in a minibatch of `rows` rows. Without a ratio, the number
-  // in the latest minibatch.
+  // in the latest minibatch, or `rows` if there is no minibatch yet.
   int64_t first_rows(int64_t rows) const;
   int64_t rows() const override { return first_.rows() + second_.rows(); }
   bool ready() const override;

@@ -37,8 +37,9 @@ const std::vector<RewardPreset>& reward_presets();
 void visit_reward_preset(OptionVisitor& options, const char* key, std::string& preset);
 
 // Combines the preset and the explicit values. Presets that depend on the data require `dataset`.
-// Throws Error{config} for an unknown preset, a missing dataset, clip_min above clip_max, and
-// values that are not finite.
+// Throws Error{config} for an unknown preset, a missing or empty dataset, clip_min above clip_max,
+// and values that are not finite. Throws Error{data} if the preset divides by 0 because all rewards
+// or all returns are equal.
 RewardTransform resolve_reward_transform(const RewardTransformSpec& spec,
                                          const TransitionDataset* dataset);
 

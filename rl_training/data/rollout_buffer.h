@@ -68,7 +68,7 @@ class RolloutSampler final : public Sampler {
   RolloutSampler(const RolloutBuffer& buffer, const BatchRequest& request, Rng rng);
 
   int64_t rows() const override { return buffer_.rows(); }
-  // Starts a pass over the rows in a new random order.
+  // Starts a pass over the rows in a new random order. Call this before the first minibatch.
   void shuffle();
   void sample(const BatchView& batch) override;
   // Visits only the random stream, because a pass always ends before anything is saved.

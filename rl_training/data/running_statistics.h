@@ -25,7 +25,7 @@ class RunningStatistics {
  private:
   void update_deviation();
 
-  double count_ = 1e-4;  // number of rows; starts above 0 to avoid a division by 0
+  double count_ = 1e-4;  // number of rows; starts at 1e-4, as in Gymnasium's RunningMeanStd
   std::vector<double> mean_, variance_, deviation_;
 };
 

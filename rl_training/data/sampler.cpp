@@ -85,9 +85,9 @@ void UniformSampler::visit_state(StateVisitor& state) {
   if (priorities_) state.part("priorities", *priorities_);
 }
 
-// While this batch is processed, the kernel reads the observations of the next batch and the row
-// records of the batch after that. A copy of the random stream draws both batches in advance.
-// sample() later draws the same rows, so the indices need not be saved.
+// While this batch is processed, the kernel reads the observations and actions of the next batch,
+// and the row records of the batch after that. A copy of the random stream draws both batches in
+// advance. sample() later draws the same rows, so the indices need not be saved.
 void UniformSampler::read_ahead(int64_t rows) {
   Rng later = rng_;
   later_indices_.resize(static_cast<size_t>(rows));

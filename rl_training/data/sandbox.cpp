@@ -79,7 +79,7 @@ void confine(int output, const SandboxLimits& limits) {
     ::signal(signal, SIG_DFL);
   }
   // The child ignores these signals, which may be sent to the whole process group. The parent
-  // handles them, and the child ends with its parent.
+  // handles them, and the kernel kills the child when the parent ends.
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) ::signal(signal, SIG_IGN);
   sigset_t none;
   sigemptyset(&none);
@@ -144,7 +144,7 @@ void check_status(const std::string& file, int status, const SandboxLimits& limi
   std::string reason = "damaged or hostile file (reader died with ";
   if (WIFSIGNALED(status)) {
     const int signal = WTERMSIG(status);
-    // The soft and the hard limit are equal, so the kernel may send either signal.
+    // The soft and the hard CPU limit are equal, so the kernel may send SIGXCPU or SIGKILL.
     if (signal == SIGXCPU || signal == SIGKILL) {
       reason = "took too long or was killed (reading is limited to " +
                std::to_string(limits.cpu_seconds) + " s of CPU time; got ";

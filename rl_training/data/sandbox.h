@@ -37,9 +37,9 @@ struct SandboxResult {
 };
 
 // Runs `reader` in a forked child with these limits and maps its results. The child writes no core
-// dumps, has no access to open files of the parent, and may use only a few system calls
-// (call_filter.h). A damaged file can only kill the child; the parent then throws Error{data} that
-// names `file`. If the reader throws an Error, the parent rethrows it.
+// dumps, has no access to open files of the parent except the output, and may use only a few system
+// calls (call_filter.h). A damaged file can only kill the child; the parent then throws Error{data}
+// that names `file`. If the reader throws an Error, the parent rethrows it.
 //
 // Other threads of the parent may run during the call. These threads do not exist in the child, so
 // a lock that one of them held during the fork stays locked in the child. The C library handles its

@@ -34,7 +34,7 @@ struct Space {
 
   bool is_discrete() const { return categories > 0; }
   bool is_image() const { return dtype == DType::u8; }
-  int64_t size() const;  // elements of one value
+  int64_t size() const;  // number of elements of one observation or action
   int64_t bytes() const { return size() * dtype_size(dtype); }
   // Whether `value` is a whole number from 0 to `categories` - 1.
   bool contains_choice(double value) const {

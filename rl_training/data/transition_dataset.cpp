@@ -163,7 +163,8 @@ TransitionDataset TransitionDataset::where_next_action_is_known() const {
   return result;
 }
 
-// Hashes only slots that belong to rows, because the contents of other slots are arbitrary.
+// Hashes only the observations and next observations of rows, because other slots may contain
+// arbitrary data.
 std::string TransitionDataset::hash_obs() const {
   ContentHash hash;
   for (const Episode& episode : episodes_.span()) {

@@ -65,7 +65,7 @@ class TransitionDataset {
   float reward(int64_t row) const { return rows_[row].reward; }
   bool terminated(int64_t row) const { return rows_[row].terminated != 0; }
   bool truncated(int64_t row) const { return rows_[row].truncated != 0; }
-  // The row of the next step of the same episode, or -1 if the episode ends.
+  // The row of the next step of the same episode, or -1 if `row` is its last row.
   int64_t following(int64_t row) const { return rows_[row].last != 0 ? -1 : row + 1; }
 
   // Whether next actions are part of the dataset: they were stored in the source or added by
@@ -95,7 +95,8 @@ class TransitionDataset {
 
   // Adds the return-to-go of each row: the discounted sum of rewards from the row to the end of its
   // episode. The sum does not bootstrap. If an episode was cut by a time-out, a dropped row or the
-  // end of the file, the sum stops there, as at a termination. The fingerprint does not change.
+  // end of the file, the sum stops there, as at a termination. Episodes in which every reward is
+  // `rule.failure_reward` are an exception (ReturnRule). The fingerprint does not change.
   TransitionDataset with_returns_to_go(const ReturnRule& rule) const;
   bool has_returns_to_go() const { return returns_to_go_.size() > 0; }
   float return_to_go(int64_t row) const { return returns_to_go_[row]; }

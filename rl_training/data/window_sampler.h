@@ -26,7 +26,8 @@ class WindowSampler final : public Sampler {
   std::vector<int64_t> first_rows_;
 };
 
-// Segments of episodes as plain arrays, for a dataset of float vectors. See WindowSampler.
+// Segments of episodes as plain arrays, for a dataset of float vectors. See WindowSampler, but the
+// observations are not normalised. The returns-to-go are undiscounted.
 struct TrajectoryWindows {
   int64_t count = 0, length = 0, obs_dim = 0, action_dim = 0;
   std::vector<int64_t> first_rows;                              // [count], rows of the dataset

@@ -36,7 +36,7 @@ struct InterpretedPolicy {
   // divided by the absolute value of the largest score if this absolute value is above 1.
   std::vector<double> scores;
 };
-// With `choice`, this index is selected instead of the index of the largest score.
+// If `choice` is given, selects this index instead of the index of the largest score.
 InterpretedPolicy interpret_policy(const PolicyGraph& graph, const std::vector<double>& obs,
                                    std::optional<size_t> choice = {});
 

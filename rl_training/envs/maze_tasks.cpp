@@ -183,8 +183,10 @@ MazeCell MazeTask::cell_at(Point point) const {
           static_cast<int64_t>(std::floor(point.x / scale() + width / 2))};
 }
 
-// In D4RL's maze2d, the ball's coordinates are shifted by (1.2, 1.2) relative to the world, but the
-// walls only by (1, 1). A wall box is therefore 0.2 off the centre of its cell along each axis.
+// Converts center() from body coordinates to world coordinates. The two differ only in D4RL's
+// maze2d. There, the ball's origin is at (1.2, 1.2) in the world, but the walls are placed as if it
+// were at (1, 1). Each wall box is therefore off the true centre of its cell by -0.2 along each
+// axis. We reproduce this.
 Point MazeTask::wall(MazeCell cell) const {
   const Point at = center(cell);
   const double offset = is_d4rl() && !is_ant() ? 1 : 0;

@@ -20,7 +20,8 @@ class MazeMap {
   void mark(char letter, const std::vector<MazeCell>& cells);
   int64_t rows() const { return static_cast<int64_t>(rows_.size()); }
   int64_t columns() const { return static_cast<int64_t>(rows_.front().size()); }
-  // Cells with one of the letters, ordered by letter, then by row and column.
+  // The cells marked with one of `letters`: first all cells with the first letter, then all with
+  // the second, and so on. Cells with the same letter are ordered by row, then by column.
   std::vector<MazeCell> cells(const std::string& letters) const;
   // The cells in which goals and resets may be placed. These are the cells marked for that purpose,
   // or all unmarked free cells if the map has no such mark.
@@ -52,11 +53,12 @@ struct MazeTask {
   double goal_radius() const { return is_d4rl() ? 0.5 : 0.45; }
   // The centre of a cell in the coordinates of the body.
   Point center(MazeCell cell) const;
-  // The cell that contains `point`, which is in the coordinates of Gymnasium-Robotics.
+  // The cell that contains `point`, in the coordinates of the body. Only for the tasks of
+  // Gymnasium-Robotics.
   MazeCell cell_at(Point point) const;
   // Add this offset to x and y of the body to obtain world coordinates, which the drawing uses.
   double drawing_offset() const { return is_d4rl() && !is_ant() ? 1.2 : 0; }
-  // The centre of the box that fills a wall cell, in world coordinates.
+  // The centre of the box that represents a wall cell, in world coordinates.
   Point wall(MazeCell cell) const;
 };
 

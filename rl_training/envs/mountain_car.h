@@ -23,7 +23,8 @@ class MountainCarTask : public Environment {
     double power, goal;  // acceleration at full throttle, position of the flag
   };
   explicit MountainCarTask(const Rules& rules);
-  // Performs one step in double precision. Returns whether the car is at the flag.
+  // Performs one step in double precision. Returns whether the car is at or beyond the flag and is
+  // not rolling back.
   bool drive(double throttle);
 
   Rules rules_;

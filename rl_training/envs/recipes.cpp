@@ -121,7 +121,7 @@ Policy random_pushes(Rng&) { return random_policy(Space::discrete(2)); }
 // Lands the craft: the side engines tilt the craft to bring it over the pad, and the main engine
 // limits the rate of descent.
 struct Landing {
-  // Target angle per unit of horizontal distance from the pad and of horizontal speed.
+  // Target angle per unit of horizontal distance from the pad, and per unit of horizontal speed.
   double tilt_gain = 0.5, drift_gain = 1.0;
   double hover = 0.55;  // target height per unit of horizontal distance from the pad
   double brake_gain = 0.5;

@@ -13,9 +13,9 @@ namespace {
 
 // Threads are used if stepping all copies on one thread takes longer than this many seconds.
 constexpr double kWorthThreads = 30e-6;
-// Up to this many copies are distributed to the threads one by one. Larger numbers are split into
-// one part per thread: a thread usually gets the same part in every step, so its copies are still
-// in its cache.
+// Up to this many copies are distributed to the threads one by one. If there are more copies, they
+// are split into one part per thread: a thread usually gets the same part in every step, so its
+// copies are still in its cache.
 constexpr int64_t kCopiesOneByOne = 64;
 
 }  // namespace

@@ -11,11 +11,13 @@
 
 namespace rl_training {
 
-// Several copies of one environment that are stepped together. When an episode ends, the next one
-// starts immediately: `final_obs` is then the last observation of the old episode, and `obs` is the
-// first observation of the new episode. In all other steps, both are the observation after the
-// step. Each copy draws from its own random stream, so results do not depend on the number of
-// threads. The thread pool is not used if stepping all copies takes less time than waking a thread.
+// Several copies of one environment that are stepped together. When an episode ends, the next
+// episode starts immediately: `final_obs` is then the last observation of the old episode, and
+// `obs` is the first observation of the new episode. In all other steps, both are the observation
+// after the step. Copies of a group (EnvGroup) may instead start the next episode in the next step;
+// see `restarted`. Each copy draws from its own random stream, so results do not depend on the
+// number of threads. The thread pool is not used if stepping all copies takes less time than waking
+// a thread.
 class VectorEnv {
  public:
   // Copy i uses the random stream "<purpose>/<first + i>". `pool` may be null.
@@ -30,8 +32,8 @@ class VectorEnv {
 
   void reset();
   void reset_one(int64_t i);
-  // Skips copy i in later steps, until it is reset. Only evaluations may call this, because
-  // visit_state does not save which copies rest.
+  // Skips copy i in later steps, until it is reset. Has no effect on the copies of a group. Only
+  // evaluations may call this, because visit_state does not save which copies rest.
   void rest(int64_t i) { slots_[i].resting = true; }
   // Actions [count, A] in [-1, 1], which are clipped and scaled to the environment's units.
   void step(std::span<const float> actions_unit);

@@ -5,9 +5,9 @@
 
 namespace rl_training {
 
-// A log file that grows by whole records. If a record cannot be written completely, its bytes are
-// removed, so the file never ends in a partial record. Failures throw Error{io} with the path. If
-// the path is a link, Error{checkpoint} is thrown; run_file.h explains why.
+// A log file that grows by whole records. If writing a record fails, the part already written is
+// removed, so that the file does not end in a partial record. Failures throw Error{io} with the
+// path. If the path is a link, Error{checkpoint} is thrown; run_file.h explains why.
 class AppendFile {
  public:
   // The first append(), cut() or size() opens the file and creates it if necessary.

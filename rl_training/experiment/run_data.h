@@ -15,14 +15,14 @@ inline constexpr char kNoDataset[] = "none";
 struct RunData {
   EnvSpec env;  // from the environment, or derived from the data
   std::shared_ptr<const TransitionDataset> rows;
-  double mean_return = 0;  // of all episodes, before the reward transform
+  double mean_return = 0;  // of training and held-out episodes, before the reward transform
   RewardTransform reward;
   std::vector<std::string> warnings;         // about the data, as in `dataset inspect`
   std::optional<ReferenceScores> reference;  // from the data's metadata
   std::string fingerprint = kNoDataset;      // covers all data, including held-out episodes
   // Held-out rows (`validation`), which are used only for measurements.
   std::shared_ptr<const TransitionDataset> held_out;
-  std::vector<int64_t> held_out_episodes;  // their indices in the full dataset
+  std::vector<int64_t> held_out_episodes;  // indices of the held-out episodes in the full dataset
 };
 
 struct RunDataOptions {

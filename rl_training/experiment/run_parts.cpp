@@ -29,7 +29,8 @@ RunBeginning load_beginning(const TrainConfig& config, const RunContext& context
     spaces->id = config.env_id;
     spaces->max_episode_steps = config.env.max_episode_steps.value_or(0);
   }
-  // If the config states no action bounds, they come from the same checkpoint as the networks.
+  // A run without an environment that states no action bounds takes its spaces from the checkpoint
+  // that provides its networks.
   const bool same_bounds = !config.has_environment() && config.dataset.action_low.empty() &&
                            config.dataset.action_high.empty();
   beginning.data = load_run_data(
@@ -77,7 +78,7 @@ RunParts::RunParts(const TrainConfig& config, RunData run_data, const RunContext
   parts.normalizer = &policy.normalizer();
   parts.processes = processes_;
   // Several environments step on the same threads as updates, and may benefit from more threads
-  // than updates do. The pool is therefore tuned for updates only if there is one environment.
+  // than updates do. The number of threads is therefore tuned only if there is one environment.
   if (config.threads == 0 && config.num_envs == 1) parts.tuned_pool = &policy.pool();
   trainer = std::make_unique<Trainer>(std::move(parts), trainer_options());
   check_processes();

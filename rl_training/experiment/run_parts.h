@@ -32,7 +32,7 @@ struct DatasetFacts {
 struct RunBeginning {
   RunData data;
   std::optional<Checkpoint> from;
-  std::optional<EnvSpec> from_spaces;
+  std::optional<EnvSpec> from_spaces;  // spaces of the policy in `from`
 };
 RunBeginning load_beginning(const TrainConfig& config, const RunContext& context,
                             const std::string& from);

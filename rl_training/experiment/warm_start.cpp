@@ -33,7 +33,8 @@ Parts parts_of(const std::vector<ArchiveEntry>& entries) {
   return parts;
 }
 
-// Optimisers, random streams, logged metrics and learnt temperatures are not networks.
+// Optimisers, random streams, logged metrics and learnt scalars, such as temperatures, are not
+// networks. Only a learnt scalar contains an optimiser of its own.
 bool is_network(const std::string& name, const std::map<std::string, const ArchiveEntry*>& arrays) {
   for (const char* other : {"optimizer", "rng", "metrics"}) {
     if (name.ends_with(other)) return false;

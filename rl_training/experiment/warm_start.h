@@ -7,8 +7,8 @@
 namespace rl_training {
 
 // `taken` lists the networks ("actor", "critics") and the "normalizer" that a new run copied from
-// another run. `left` lists the networks that were not copied, because the other run lacks them or
-// has them in other sizes.
+// another run. `left` lists those that were not copied, because the other run lacks them or has
+// them in other sizes.
 struct WarmStart {
   std::string checkpoint;
   std::vector<std::string> taken, left;

@@ -9,7 +9,8 @@ namespace rl_training {
 struct AdamOptions {
   double learning_rate = 3e-4;
   double beta1 = 0.9, beta2 = 0.999, eps = 1e-8;
-  // Decoupled decay: each step first multiplies the parameters by 1 - learning_rate * weight_decay.
+  // Decoupled decay: each step first multiplies the parameters by
+  // 1 - lr_scale * learning_rate * weight_decay.
   double weight_decay = 0.0;
   // If above 0, the norm of the gradient over all leaves is clipped to this value.
   double max_gradient_norm = 0.0;

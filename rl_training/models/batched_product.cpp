@@ -14,7 +14,7 @@ namespace {
 
 namespace autograd = torch::autograd;
 
-// Number of rows of a result in one unit of work.
+// A unit of work computes at most this many rows of one c[i].
 constexpr int64_t kProductRows = 128;
 
 // Whether each matrix of a batch is contiguous. The matrices need not be adjacent: those of

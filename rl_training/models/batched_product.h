@@ -14,10 +14,10 @@ struct BatchedProduct {
   bool relu = false;         // applies ReLU to y
 };
 
-// Computes y[i] = a[i] b[i] + bias[i] for all i in one autograd node: [n, rows, columns]. Work is
-// split in the same way for any pool, so results do not depend on the number of threads. In
-// contrast, torch::baddbmm uses the threads of its BLAS library, so its results depend on their
-// number; this library is also optimised for only a few processors. Does not support double
+// Returns y [n, rows, columns] with y[i] = a[i] b[i] + bias[i], computed in one autograd node. Work
+// is split in the same way for any pool, so results do not depend on the number of threads.
+// torch::baddbmm, in contrast, calls a BLAS library. The results of that library depend on the
+// number of its threads, and it is optimised for only a few processors. Does not support double
 // backward.
 torch::Tensor batched_product(const BatchedProduct& work, ThreadPool* pool);
 

@@ -5,8 +5,8 @@
 namespace rl_training {
 
 // A normal distribution over actions at each observation. In BC, IQL, XQL and AWAC, it is
-// unsquashed and has the same standard deviation at every observation. In the other algorithms,
-// tanh squashes it into [-1, 1].
+// unsquashed and has the same standard deviation at every observation. In the other algorithms that
+// use this class, tanh squashes it into [-1, 1].
 class GaussianActor {
  public:
   struct Options {

@@ -12,8 +12,8 @@ namespace rl_training {
 namespace autograd = torch::autograd;
 
 // Values that a pass stores for its backward pass: the activations, whose signs are the ReLU masks,
-// and for each hidden layer the derivative of the output with respect to the layer's matrix
-// product.
+// and for each hidden layer the derivative of the output with respect to the layer's values before
+// ReLU.
 struct SlopePass {
   MlpWorkspace workspace;
   std::vector<FloatBuffer> slope;  // [members, rows, width] each
@@ -47,7 +47,8 @@ struct InputSlopes::Shared {
 };
 
 // v_L = w keep_L;  v_i = (v_{i+1} W_{i+1}') keep_i;  out = v_1 W_1'
-// with weights W_i, the weights w of the output, and the ReLU mask keep_i of hidden layer i
+// with the weights W_i and the ReLU mask keep_i of hidden layer i, and the weights w of the output.
+// W_1 stands for its rows that belong to the last `columns` inputs.
 void InputSlopes::Shared::forward(const float* parameters, int64_t member, int64_t columns,
                                   SlopePass& pass, float* out) const {
   const int64_t rows = pass.workspace.rows;

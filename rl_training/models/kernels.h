@@ -14,8 +14,8 @@ struct AdamStep {
 };
 
 // Inner loops of networks, losses and optimisers, and small matrix products. Their files are
-// compiled once for each instruction set (kernel_set.h); `kernels()` returns the widest set that
-// this processor supports. All matrices are row-major and contiguous.
+// compiled once for each instruction set (kernel_set.h). By default, `kernels()` returns the widest
+// set that this processor supports. All matrices are row-major and contiguous.
 struct Kernels {
   const char* name;
 
@@ -74,7 +74,8 @@ struct Kernels {
   // A matrix product for the sizes that is_small() in product.cpp accepts. Null in sets without
   // such a function.
   void (*multiply_small)(const Product& work, float* scratch);
-  // Runs independent fused multiply-adds for `bench`, and returns the number of operations.
+  // Runs `rounds` rounds of independent multiply-adds and returns the number of floating-point
+  // operations. The benchmarks in bench/ use it to measure the processor's peak rate.
   double (*fma_loop)(int64_t rounds);
 };
 

@@ -8,7 +8,8 @@
 namespace rl_training {
 namespace {
 
-// Used as the logarithm of a multiplier that is fixed at 0. It is finite, and its exponential is 0.
+// Replaces -infinity, the logarithm of a multiplier that is fixed at 0. This number is finite, and
+// its exponential is 0.
 constexpr double kLeastLog = -1e9;
 
 }  // namespace

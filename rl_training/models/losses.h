@@ -14,8 +14,9 @@ torch::Tensor minimum(const torch::Tensor& values);
 // Weighted mean of the smallest and the largest member: lambda min + (1 - lambda) max, [rows].
 torch::Tensor min_max_mix(const torch::Tensor& values, double lambda);
 
-// Repeats each row n times in succession: [rows, d] -> [rows * n, d]. A critic's values at the
-// repeated rows, viewed as [rows, n], are those of the n candidate actions of a row.
+// Repeats each row n times in succession: [rows, d] -> [rows * n, d]. If a critic's values at the
+// repeated rows are viewed as [rows, n], row i contains the values of the n candidate actions of
+// row i of x.
 torch::Tensor repeat_rows(const torch::Tensor& x, int64_t n);
 
 // r + discount next_value, without gradient. All tensors are [rows].

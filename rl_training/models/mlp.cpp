@@ -138,8 +138,8 @@ const MlpLayout& Mlp::layout() const { return shared_->kernel.layout(); }
 
 namespace {
 
-// Copies rows of `columns` values into rows of `to_row` values. Rows of a few values are copied in
-// a loop, because a library call per row would be slower.
+// Copies rows of `columns` values to places that are `to_row` values apart. Rows of a few values
+// are copied in a loop, because a library call per row would be slower.
 void copy_columns(const float* from, int64_t rows, int64_t columns, float* to, int64_t to_row) {
   constexpr int64_t kFew = 8;
   if (columns > kFew) {

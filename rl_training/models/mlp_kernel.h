@@ -20,8 +20,8 @@ struct MlpWorkspace {
   std::vector<FloatBuffer> activation;  // output of each hidden block [members, rows, width]
   std::vector<FloatBuffer> before_norm, mean, inverse_std;  // only for LayerNorm
   std::vector<FloatBuffer> slope;  // derivative of GELU, which cannot be computed from its output
-  // Gradient at the matrix product of each layer [members, rows, width]. If chunks of rows are
-  // processed in groups (see kMostGroups), the buffer has memory for only one chunk per group.
+  // Gradient with respect to each layer's matrix product [members, rows, width]. If chunks of rows
+  // are processed in groups (see kMostGroups), the buffer has memory for only one chunk per group.
   std::vector<FloatBuffer> delta;
   std::vector<FloatBuffer> norm_sums;  // gain and shift gradients [members, chunks, 2 * width]
   FloatBuffer input_delta;             // [members, rows, wanted inputs]

@@ -22,7 +22,7 @@ struct LayerInit {
   double bias_scale = 0.0;  // bound of `uniform`, value of `constant`
 };
 
-// Orthogonal weights with zero biases, as in IQL and in the critics of CQL.
+// Orthogonal weights with zero biases, as in IQL, in DrQ-v2 and in the critics of CQL.
 constexpr LayerInit orthogonal_layer(double gain) {
   return {LayerInit::Weight::orthogonal, gain, LayerInit::Bias::constant, 0.0};
 }

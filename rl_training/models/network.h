@@ -14,8 +14,8 @@ namespace rl_training {
 // (frozen). For example, an actor loss differentiates through frozen critics.
 enum class Use { train, frozen };
 
-// Whether a pass uses batch statistics and dropout (train), or running statistics and no dropout
-// (eval). Networks without batch statistics and dropout ignore the mode.
+// Whether batch renormalisation uses the statistics of the batch (train) or the running statistics
+// (eval). Networks without batch renormalisation ignore the mode.
 enum class Mode { train, eval };
 
 // A function with learnable parameters in one flat tensor. Optimisers, target updates and the

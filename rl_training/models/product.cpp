@@ -15,7 +15,8 @@ namespace {
 std::atomic<bool> counting = false;
 std::atomic<int64_t> counted_flops = 0;
 
-// Limits oneDNN to the instruction set of our own loops. Must be called before the first product.
+// Limits oneDNN to the instruction set of our own loops. Must be called before oneDNN computes its
+// first product.
 void agree_on_instructions() {
   const std::string_view chosen = kernels().name;
   if (chosen == "avx2") onednn().set_max_cpu_isa(dnnl_cpu_isa_avx2);

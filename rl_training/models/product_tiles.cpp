@@ -5,7 +5,8 @@
 // covers a limited range of k, called a depth, so that it fits into the first-level cache. Each
 // further depth continues the sums of all tiles. The operation `Product::then` is applied at the
 // last depth, while the tile is still in the registers. Every element is one sum in the order of k,
-// as in oneDNN, so results are bit-identical to oneDNN's.
+// so its value does not depend on the division into tiles. With `add_old`, the sum starts from the
+// old value.
 #include <immintrin.h>
 
 #include "rl_training/models/kernel_set.h"
@@ -247,7 +248,7 @@ void form_depth(const Product& work, int64_t first, int64_t columns, int64_t fro
   part.a += from * (work.transpose_a ? work.lda : 1);
   part.b += from * (work.transpose_b ? 1 : work.ldb);
   const Then then = from + depth == work.k ? work.then : Then::nothing;
-  // If `then` needs no operand, the pointer `.operand` is not read.
+  // Without an operand, `.operand` points into c, only to be a valid address; it is not read.
   Strip strip = {.a = part.a,
                  .a_row = work.transpose_a ? 1 : work.lda,
                  .a_step = work.transpose_a ? work.lda : 1,

@@ -18,7 +18,8 @@ namespace {
 // With at least this number of processes, each process averages one part of the values and sends
 // the result to all others. This transfers less data than sending every value to every process.
 constexpr int kProcessesForParts = 4;
-// Fewer values than this are always sent to every process in one message.
+// If there are fewer values than this, each process sends all of them to every other process in one
+// message, whatever the number of processes. Shared memory is used only for at least this number.
 constexpr size_t kManyValues = 4096;
 // Sums over all slots are computed in blocks of this number of values, which stay in the cache.
 constexpr size_t kSumBlock = 4096;
@@ -173,7 +174,7 @@ class GlooGroup final : public ProcessGroup {
     all_gather(&word_, sizeof(word_), words_.data());
     std::atomic_thread_fence(std::memory_order_seq_cst);
     const float share = 1.0f / static_cast<float>(size_);
-    size_t at = 0;  // index of the current block in every slot
+    size_t at = 0;  // index of the first value of the current block in every slot
     for (const auto& part : parts) {
       for (size_t done = 0; done < part.size();) {
         const size_t count = std::min(kSumBlock, part.size() - done);

@@ -10,8 +10,9 @@
 
 namespace rl_training {
 
-// A key-value store in process 0. The processes of a run use it to find each other. Each call waits
-// for its result and throws Error{io} after the time-out.
+// A key-value store in process 0. The processes of a run use it to find each other. get() waits
+// until the key has been set, and throws Error{io} after the time-out. set() throws Error{io} if
+// process 0 cannot be reached.
 class Rendezvous {
  public:
   virtual ~Rendezvous() = default;

@@ -6,7 +6,7 @@ namespace rl_training {
 
 struct ChartPoint {
   double x = 0, y = 0;
-  double low = 0, high = 0;  // limits of the band; no band if both equal y
+  double low = 0, high = 0;  // ends of the band or error bar; invisible if both equal y
 };
 
 struct ChartSeries {

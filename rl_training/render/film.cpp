@@ -16,8 +16,8 @@ namespace {
 constexpr int64_t kGifFrames = 250;
 constexpr int64_t kStripFrames = 8;
 
-// Selects the steps to draw from 0 to `last`. Always includes the first and the last step. If
-// `every` is above 0, selects every `every`-th step; otherwise at most `most` steps in total.
+// Returns the steps to draw, in ascending order. Always includes 0 and `last`. If `every` is above
+// 0, selects every `every`-th step; otherwise at most `most` steps in total.
 std::vector<int64_t> choose(int64_t last, int64_t every, int64_t most) {
   std::vector<int64_t> chosen;
   if (every > 0) {

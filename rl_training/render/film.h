@@ -18,8 +18,8 @@ struct FilmOptions {
 struct FilmReport {
   std::vector<double> returns;
   std::vector<int64_t> lengths;
-  int64_t pictures = 0;
-  bool photos = false;
+  int64_t pictures = 0;  // number of frames
+  bool photos = false;   // whether the renderer of the environment was used
 };
 
 // Returns the reason why this build cannot draw, or "" if it can.

@@ -38,7 +38,8 @@ struct BandPoint {
   size_t runs = 0;
 };
 
-// Runs that differ only in their seed or, with `by`, runs that share the keys in `by`.
+// Runs that differ only in their seed or, with `by`, runs of one algorithm with equal values of the
+// keys in `by`.
 struct RunGroup {
   std::string algo;
   std::string config_hash;               // SHA-256 of the task, algorithm and keys of the group

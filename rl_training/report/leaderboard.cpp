@@ -179,7 +179,7 @@ Leaderboard make_leaderboard(const Report& report) {
   return board;
 }
 
-// Tasks that do not fit into the width are printed in additional blocks below the first one.
+// Prints the table in several blocks, one below the other, if not all tasks fit into the width.
 std::string leaderboard_text(const Leaderboard& board, size_t width) {
   std::string text;
   std::vector<std::string> keys;

@@ -69,8 +69,8 @@ void add_values(const Json& row, const CurvePoint& at, RunRecord& run) {
 std::vector<CurvePoint> thin(const std::vector<CurvePoint>& points) {
   int64_t longest = 1;
   for (const auto& point : points) longest = std::max(longest, point.step);
-  // Bin widths are powers of two. The steps that a longer run of the same group retains are then a
-  // subset of the steps that this run retains.
+  // Bin widths are powers of two. Up to the end of this run, the steps that a longer run of the
+  // same group retains are then a subset of the steps that this run retains.
   int64_t width = 1;
   while (longest / width > kMetricBins) width *= 2;
   std::vector<CurvePoint> kept;

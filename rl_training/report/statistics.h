@@ -40,6 +40,8 @@ std::optional<ConfidenceInterval> bootstrap_interval(const Strata& strata,
 // The Mann-Whitney statistic: P(X > Y) for one run of each method, where ties count half, averaged
 // over tasks. Both arguments must have the same tasks in the same order.
 double probability_of_improvement(const Strata& x, const Strata& y);
+// The 95 % bootstrap interval of that probability; nullopt unless each method has a task with two
+// runs.
 std::optional<ConfidenceInterval> improvement_interval(const Strata& x, const Strata& y,
                                                        int resamples = kTableResamples);
 

@@ -34,8 +34,8 @@ std::string clock_title(const ReportTask& task);  // "updates", "env steps" or b
 // "40000 rows in 200 episodes, mean return -617.0"; "" without data.
 std::string dataset_text(const RunDataset& dataset);
 
-// Result of fit_table: aligned columns with lines of at most `width` characters. Each row is
-// followed by its entry of `extra_lines`.
+// Result of fit_table: aligned columns with lines of at most `width` characters, unless the columns
+// that must remain are wider. Each row is followed by its entry of `extra_lines`.
 struct FittedTable {
   std::string text;
   std::vector<std::string> titles, left_out;  // titles of the shown and of the removed columns

@@ -11,8 +11,8 @@ struct LoopRequests {
 };
 
 // Requests to the training loop, with agreement between all processes of a run: a request to one
-// process takes effect in all processes at the same step. Requests are sent as part of other
-// messages between the processes.
+// process takes effect in all processes in the same iteration of the loop. Requests are sent as
+// part of other messages between the processes.
 class AgreedRequests {
  public:
   // Both pointers may be null.
@@ -34,7 +34,7 @@ class AgreedRequests {
   StopRequests* own_;
   ProcessGroup* processes_;
   bool checkpoint_ = false;  // requested in this process and not agreed on yet
-  int64_t operations_ = 0;   // operation count of the group when the iteration began
+  int64_t operations_ = 0;   // operation count of the group at the last call of `tell`
 };
 
 }  // namespace rl_training

@@ -9,8 +9,8 @@
 
 namespace rl_training {
 
-// Limits of a run in addition to the length of its phases. An epoch is ceil(rows / batch_size)
-// updates.
+// Limits of a run in addition to the length of its phases, and the number of rows required before
+// its first update. An epoch is ceil(rows / batch_size) updates.
 struct BudgetOptions {
   std::optional<int64_t> max_updates, max_epochs;
   int64_t min_buffer_size = 0;

@@ -10,7 +10,7 @@ namespace rl_training {
 
 struct TrainProgress {
   int64_t update_count = 0;
-  // Position and length of the run: sums over its phases. Offline phases count updates, and other
+  // Results of Trainer::position() and Trainer::length(). Offline phases count updates, and other
   // phases count environment steps.
   int64_t position = 0, length = 0;
   int64_t global_step = 0;

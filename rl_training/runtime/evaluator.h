@@ -17,7 +17,7 @@ struct EvaluationResult {
   std::vector<double> returns;  // undiscounted sums of raw rewards
   std::vector<int64_t> lengths;
   double return_mean = 0, return_std = 0, length_mean = 0;  // return_std: population std of returns
-  // Fraction of episodes that reached their goal, in tasks with goals.
+  // In tasks with goals: fraction of episodes whose goal is reached at the last observation.
   std::optional<double> success_rate;
   std::optional<double> normalized_score;  // of the mean return, if the task has reference scores
   bool cut_short = false;                  // interrupted; the other fields are not valid

@@ -12,14 +12,17 @@ namespace rl_training {
 struct UpdateRhythm {
   int64_t first_update_step = 0;  // environment steps before the first update
   int64_t train_frequency = 1, gradient_updates_per_step = 1;
-  int64_t min_rows = 1;  // rows required in the buffer before the first update
+  // Rows required before the first update, summed over the buffers of all processes. Each
+  // environment step adds one row.
+  int64_t min_rows = 1;
 
   explicit UpdateRhythm(const PhaseSpec& phase);
   // Total number of updates scheduled for the first `step` environment steps.
   int64_t updates_until(int64_t step) const;
 };
 
-// Number of updates of a complete phase.
+// Planned number of updates of a complete phase. Fewer updates may run, for example if PPO stops
+// using a rollout early.
 int64_t planned_updates(const PhaseSpec& phase);
 
 // Functions of the loop that a phase calls.

@@ -7,10 +7,10 @@
 namespace rl_training {
 
 // Finds the number of threads with which updates are fastest (`threads: 0`). It times the first
-// updates of a session with 1, 2, 4, ... and all threads of the pool in turn. Small networks are
-// often faster on one thread, and large networks do not benefit from all cores of a large machine.
-// Results do not depend on the number of threads, so the choice affects only speed and is not part
-// of the state.
+// updates after each start with 1, 2, 4, ... and all threads of the pool in turn. Small networks
+// are often faster on one thread, and large networks do not benefit from all cores of a large
+// machine. Results do not depend on the number of threads, so the choice affects only speed and is
+// not part of the state.
 class ThreadChoice {
  public:
   using Clock = std::function<double()>;  // seconds

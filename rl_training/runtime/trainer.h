@@ -34,10 +34,12 @@ class RunSink {
  public:
   virtual ~RunSink() = default;
   virtual void log(const Json& row) = 0;
-  // Saves the state after `step`. `best` is true if the latest evaluation is the best so far.
+  // Saves the state at position `step` of the run. `best` is true if the latest evaluation is the
+  // best so far.
   virtual void checkpoint(int64_t step, bool best) = 0;
   virtual void warn(const std::string& line) = 0;
-  // Called at the end of every phase except the last. The sink must keep the checkpoint of `step`.
+  // Called at the end of every phase except the last, at position `step` of the run. The sink
+  // should save a checkpoint that is not deleted later.
   virtual void phase_end(int64_t /*step*/, const std::string& /*phase*/) {}
 };
 
@@ -78,7 +80,7 @@ class Trainer {
  private:
   TrainProgress progress() const;
   int64_t global_step() const;
-  size_t current_phase() const;  // the first unfinished phase, or the last one
+  size_t current_phase() const;  // the first unfinished phase; the last phase if all are finished
   bool spent() const;
   bool due(int64_t interval) const;
   double lr_scale(size_t phase) const;
@@ -104,7 +106,7 @@ class Trainer {
   int64_t update_ = 0;
   int64_t previous_position_ = 0;
   bool ended_by_callback_ = false;     // whether a callback ended the current run()
-  bool warned_of_divergence_ = false;  // warns once per session
+  bool warned_of_divergence_ = false;  // not saved, so a resumed run may warn again
   bool evaluated_before_training_ = false;
   bool has_best_ = false;
   double best_ = 0.0;  // best value of options_.best_metric so far

@@ -84,7 +84,8 @@ Validator::Validator(std::shared_ptr<const TransitionDataset> held_out, const Op
 }
 
 // Adds the sums of d^2, of the action error and of A over `rows`, where
-// d = r + gamma (1 - terminated) Q(s', pi(s')) - Q(s, a) and A = Q(s, pi(s)) - Q(s, a).
+// d = r + gamma (1 - terminated) Q(s', pi(s')) - Q(s, a) and A = Q(s, pi(s)) - Q(s, a). Leaves out
+// the action error if the policy has memory, and d and A if the algorithm does not learn Q.
 void Validator::add_rows(Algorithm& algorithm, const ObsNormalizer& normalizer,
                          std::span<const int64_t> rows, Sums& sums) const {
   const auto& data = *data_;

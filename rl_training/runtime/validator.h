@@ -9,14 +9,14 @@
 namespace rl_training {
 
 // Measures a policy and its values on held-out episodes. It uses no random values and has no side
-// effects, so the same state always gives the same metrics.
+// effects, so the same networks always give the same metrics.
 class Validator {
  public:
   struct Options {
     double gamma = 0.99;
     bool remembers = false;  // the policy has memory, so episodes are processed step by step
     // At most this many rows are used, evenly spaced. The action error of a policy with memory
-    // instead uses whole episodes from the beginning, until they have at least this many rows.
+    // instead uses whole episodes from the first one on, until they have at least this many rows.
     int64_t max_rows = 10000;
   };
 

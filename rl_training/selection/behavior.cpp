@@ -3,8 +3,8 @@
 namespace rl_training {
 namespace {
 
-// Actions are clamped to this bound, because the density of a squashed normal distribution is
-// unbounded at the ends of [-1, 1].
+// Actions are clamped to +-this bound, because tanh reaches -1 and 1 only at infinity, where a
+// squashed normal distribution has no density.
 constexpr double kLargestAction = 1 - 1e-4;
 
 }  // namespace

@@ -13,7 +13,8 @@ struct WeightedStep {
 using WeightedEpisode = std::vector<WeightedStep>;
 
 // Estimates of the discounted return, as means over episodes. The weight w_t of an episode is the
-// product of its ratios pi(a | s) / b(a | s) up to step t. T is the last step of the episode.
+// product of its ratios pi(a | s) / b(a | s) up to step t. T is the last step of the episode, and
+// w_{-1} is 1.
 struct ImportanceEstimates {
   double trajectory = 0;             // mean of w_T sum gamma^t r_t
   double weighted_trajectory = 0;    // `trajectory` divided by the mean weight

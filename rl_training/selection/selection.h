@@ -31,7 +31,8 @@ struct PolicyEstimate {
   double low = 0, high = 0;
   double rank = 0;      // from 1, largest value first
   double soft_opc = 0;  // mean Q(s, a) in the best quarter of episodes minus that in all episodes
-  double td_error = 0;  // root mean square TD error on held-out episodes
+  // Root mean square TD error on the held-out episodes; on the training episodes if there are none.
+  double td_error = 0;
   // Importance-sampling estimates for the policy with its exploration noise. Unset if the policy
   // has no action density.
   std::optional<ImportanceEstimates> importance;
@@ -53,6 +54,7 @@ class Selection {
 
   // Identifies the policies, the data and the options to which a saved state belongs.
   const std::string& key() const { return key_; }
+  // Identifies the data.
   const std::string& fingerprint() const { return fingerprint_; }
   int64_t updates_done() const { return fit_->updates_done(); }
   int64_t updates() const { return fit_->updates_total(); }

@@ -39,7 +39,7 @@ class SweepDirectory {
   static SweepDirectory create(FileSystem& files, const SweepSpec& spec,
                                const std::vector<Trial>& trials);
   static SweepDirectory open(FileSystem& files, const std::string& path);
-  // Returns the same plan as create() without writing to disk.
+  // Like create() for a new directory, but writes nothing to disk.
   static SweepDirectory planned(const SweepSpec& spec, const std::vector<Trial>& trials);
 
   const std::string& path() const { return path_; }

@@ -5,7 +5,7 @@ namespace rl_training {
 
 void copy_long_entry(const void* from, int64_t bytes, void* to);
 
-// Copies one observation or action. Short vectors are copied inline in steps of four bytes, because
+// Copies one observation or action. Short vectors are copied inline, four bytes at a time, because
 // a call to memcpy would take longer than the copy itself.
 inline void copy_entry(const unsigned char* from, int64_t bytes, unsigned char* to) {
   constexpr int64_t kShort = 32;

@@ -16,7 +16,8 @@ auto retry_interrupted(const Call& call) {
   }
 }
 
-// Writes all bytes at the offset. Returns false if that fails; errno then contains the reason.
+// Writes all bytes to the file, starting at `offset`. Returns false on failure; errno then contains
+// the reason.
 bool write_all(int descriptor, std::string_view bytes, uint64_t offset);
 
 }  // namespace rl_training

@@ -145,7 +145,8 @@ class OptionLister final : public OptionVisitor {
   std::string prefix_;
 };
 
-// Throws at the first value that OptionReader would reject.
+// Throws at the first value that is out of range, not finite or not one of the choices, and at the
+// first interval whose lower bound is above its upper bound.
 class OptionChecker final : public OptionVisitor {
  public:
   explicit OptionChecker(std::string prefix = "") : prefix_(std::move(prefix)) {}

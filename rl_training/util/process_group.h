@@ -20,7 +20,7 @@ class ProcessGroup {
   int rank() const { return rank_; }
   int size() const { return size_; }
 
-  // Replaces each value by its mean over the processes. All parts are sent in one message.
+  // Replaces each value by its mean over the processes. All parts are averaged in one operation.
   virtual void average(std::span<const std::span<float>> parts) = 0;
   // Gathers a small text from each process; every process receives the same list, ordered by rank.
   virtual std::vector<std::string> exchange(const std::string& mine) = 0;

@@ -5,8 +5,8 @@
 namespace rl_training::test_cal_ql {
 namespace {
 
-// Q = a_1 in both critics. The batch has a single row with four actions: the dataset action, a
-// uniform action, and the policy's actions at s' and at s.
+// Both critics return a_1, the first component of the action. The batch has a single row with four
+// actions: the dataset action, a uniform action, and the policy's actions at s' and at s.
 struct Golden {
   CalQlOptions options;
   std::unique_ptr<CqlNetworks> networks;
@@ -61,8 +61,8 @@ TEST(CalQlLoss, ALowReferenceIsCqlBitForBit) {
 }
 
 // The reference replaces the values of both policy actions. It has no gradient, and it is so large
-// that the softmax weight of the uniform action is 0. Only the gradient of the dataset action, -a_1
-// = -0.5, remains.
+// that the softmax weight of the uniform action is 0. Only the gradient of the dataset action
+// remains, which is -a_1 = -0.5.
 TEST(CalQlLoss, AHighReferenceLeavesThePolicyAlone) {
   const Golden f;
   const auto result = f.loss(torch::full({1}, 1e4f));

@@ -182,9 +182,9 @@ TEST(CqlCandidates, AreTheDatasUniformOnesAndThePolicysWithTheirDensities) {
   EXPECT_TRUE(torch::allclose(density.narrow(1, 2 * n, n).reshape({-1}), now.log_prob, 1e-4, 1e-4));
 }
 
-// In the two rows, the mean is (0.5, 0). The noise is 0, so the action is b = tanh(mean). The log
-// std is -1: the raw value 0, scaled by 1 and shifted by -1. Therefore log p = 1 - log sqrt(2 pi) -
-// log(1 - b^2). The critics are Q_1 = 2 b and Q_2 = 3 b - 0.2.
+// In the two rows, the mean of the policy before tanh is (0.5, 0). The noise is 0, so the action is
+// b = tanh(mean). The log std is -1: the raw value 0, scaled by 1 and shifted by -1. Therefore
+// log p = 1 - log sqrt(2 pi) - log(1 - b^2). The critics are Q_1 = 2 b and Q_2 = 3 b - 0.2.
 TEST(CqlLoss, ActorLossByHand) {
   Fixture f(1);
   f.options.hidden_sizes = {};

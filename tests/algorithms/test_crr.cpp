@@ -49,9 +49,9 @@ TEST(CrrLoss, CriticLossByHand) {
   EXPECT_FALSE(f.networks->actor_target.parameters()[0].grad().defined());
 }
 
-// min Q(s, a) = (1.5, -1.5) for the data. For the policy's actions, min Q is (1.5, 0.5) in the
-// first row and (-1.9, -2.4) in the second. The means of the latter are 1 and -2.15, so the
-// advantages are 0.5 and 0.65.
+// For the actions of the data, min Q is 1.5 in the first row and -1.5 in the second. For the
+// policy's actions, it is (1.5, 0.5) with the mean 1 in the first row, and (-1.9, -2.4) with the
+// mean -2.15 in the second. The advantages are therefore 0.5 and 0.65.
 TEST(CrrLoss, ActorLossByHand) {
   Fixture f;
   const auto result = f.actor_loss();
@@ -66,7 +66,7 @@ TEST(CrrLoss, ActorLossByHand) {
   result.loss.backward();
   const auto gradient = f.networks->actor.parameters()[0].grad();
   const double u = 0.549306144;
-  EXPECT_NEAR(gradient[0].item<double>(), -(w0 + w1) * u / 2, 1e-5);  // multiplied by s
+  EXPECT_NEAR(gradient[0].item<double>(), -(w0 + w1) * u / 2, 1e-5);  // weight of s = (1, -1)
   EXPECT_NEAR(gradient[2].item<double>(), -(w0 - w1) * u / 2, 1e-5);
   EXPECT_NEAR(gradient[3].item<double>(), (w0 + w1) * (1 - u * u) / 2, 1e-5);
   EXPECT_FALSE(f.networks->critics.network().parameters().grad().defined());

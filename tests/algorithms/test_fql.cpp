@@ -31,7 +31,7 @@ TEST(FqlLoss, FlowLossByHand) {
   const auto result = fql_flow_loss(*f.networks, f.batch, f.noise, torch::full({1, 1}, 0.3f));
   EXPECT_NEAR(metric(result, "flow_loss"), 0.111850, 1e-6);
   // The loss is the mean of two squared errors, so the gradient with respect to each bias is the
-  // error v - (a - z) = (0.49, 0.14) - (0.6, 0.6).
+  // error v - (a - z), where z is the noise: (0.49, 0.14) - (0.6, 0.6).
   const auto gradient = gradient_at(f.networks->flow.parameters(), result.loss);
   EXPECT_NEAR(gradient[8].item<double>(), 0.49 - 0.6, 1e-6);
   EXPECT_NEAR(gradient[9].item<double>(), 0.14 - 0.6, 1e-6);

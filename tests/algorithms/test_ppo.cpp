@@ -55,8 +55,8 @@ struct Example {
     set_parameters(networks.critic, {0.3f, 0.1f});
     set_values(batch.actions().view({-1}), {1.5f, 0.5f});
     set_values(batch.values(), {0.2f, 0.4f});
-    // log pi = -(a - m)^2 / 2 - log(2 pi) / 2. The old log-probabilities are lower by log 1.3 and
-    // log 0.9, so the probability ratios are 1.3 and 0.9.
+    // log pi = -(a - m)^2 / 2 - log(2 pi) / 2. The old log-probabilities are set to
+    // log pi - log 1.3 and log pi - log 0.9, so the probability ratios are 1.3 and 0.9.
     set_values(batch.log_probs(), {static_cast<float>(-0.5 - kHalfLog2Pi - std::log(1.3)),
                                    static_cast<float>(-0.125 - kHalfLog2Pi - std::log(0.9))});
   }

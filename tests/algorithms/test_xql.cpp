@@ -31,10 +31,10 @@ TEST(GumbelLoss, TheExponentIsClippedAndScaledFromMinusOneOn) {
   const auto gradient = gradient_at(value, loss);
   EXPECT_EQ(gradient[0].item<double>(), 0);
   EXPECT_NEAR(gradient[1].item<double>(), -(std::exp(0.5) - 1) * scale / 2 / 2, 1e-6);
-  // If all values are below -1, the scale is e^1.
+  // The factor is e^-max(z), or e^1 if all values of z are below -1.
   const auto low = gumbel_loss(torch::tensor({-9.0f}), 1.0, 7.0);
   EXPECT_NEAR(low.item<double>(), (std::exp(-9.0) + 8) * std::exp(1.0), 1e-4);
-  // For small differences, the loss without its scale is half the squared difference.
+  // For small differences, the loss divided by this factor is half the squared difference.
   EXPECT_NEAR(gumbel_loss(torch::tensor({-0.01f}), 1.0, 7.0).item<double>() * std::exp(-0.01),
               0.5e-4, 1e-6);
 }

@@ -12,8 +12,8 @@ struct Block {
   std::string text;
 };
 
-// Returns the fenced blocks below a heading of a page in docs/. A block shows a file (```csv
-// log.csv) or commands (```sh).
+// Returns the fenced blocks below a heading of a page in docs/. A block that starts with
+// "```csv log.csv" shows that file. A block that starts with "```sh" shows commands.
 inline std::vector<Block> blocks_below(const std::string& file, const std::string& heading) {
   std::istringstream page(read_all(SOURCE_DIR "/docs/" + file));
   std::vector<Block> blocks;

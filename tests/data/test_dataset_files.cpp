@@ -181,7 +181,8 @@ TEST(DatasetFiles, KeepsTimeoutsWithTheirTrueSuccessor) {
   options.timeout_policy = TimeoutPolicy::keep;
   DatasetFileSummary summary;
   const auto data = load_dataset_file("d4rl", path, options, &summary);
-  // The policy `keep` retains the last row, which terminates. D4RL's conversion loses this row.
+  // The time-out policy `keep` retains the last row, which terminates. D4RL's conversion loses this
+  // row.
   EXPECT_EQ(data.rows(), 644);
   EXPECT_EQ(summary.dropped_rows, 0);
   EXPECT_EQ(data.episodes().size(), 6u);

@@ -188,7 +188,7 @@ TEST(PlainFile, NoticesThatTheFileChanged) {
   EXPECT_NE(problem(path, description).find("cannot open"), std::string::npos);
 }
 
-// libhdf5 reads plain arrays, too, if the file contains names of columns.
+// If a file contains names of columns, libhdf5 reads even its plain arrays.
 TEST(PlainFile, NamesOfColumnsAreKept) {
   const auto path = std::string(SOURCE_DIR) + "/tests/data/fixtures/d4rl/plain_with_names.hdf5";
   const auto data = load_dataset_file("d4rl", path);
@@ -217,7 +217,7 @@ TEST(PlainFile, GivesWhatLibhdf5Gives) {
     const auto other = load_dataset_file("d4rl", packed, options, &theirs);
     EXPECT_EQ(one.fingerprint(), other.fingerprint());
     // One of the two time-outs stores the observation of the next row as its successor. The reader
-    // does not trust such a successor, so even the policy `keep` drops this row.
+    // does not trust such a successor, so even the time-out policy `keep` drops this row.
     EXPECT_EQ(one.rows(), policy == TimeoutPolicy::drop ? 297 : 299);
     EXPECT_EQ(ours.reward_sum, theirs.reward_sum);
     EXPECT_EQ(ours.episodes, 6);  // one episode is split in two

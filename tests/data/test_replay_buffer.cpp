@@ -44,7 +44,9 @@ TEST(ReplayBuffer, KeepsTheNewestRowsUnderTheirNumbers) {
 
 TEST(ReplayBuffer, KnowsTheEpisodesOfEachEnvironment) {
   ReplayBuffer buffer(100, kObs, kAction, /*streams=*/2);
-  fill(buffer, 10, {4, 7});  // rows of stream 0: 0 2 4 | 6 8, rows of stream 1: 1 3 5 7 | 9
+  // Stream 0 has the rows 0 2 4 | 6 8, and stream 1 has the rows 1 3 5 7 | 9, where | ends an
+  // episode.
+  fill(buffer, 10, {4, 7});
   EXPECT_EQ(buffer.episode_begin(4), 0);
   EXPECT_EQ(buffer.episode_end(2), 4);
   EXPECT_EQ(buffer.episode_end(3), 7);
@@ -415,7 +417,8 @@ TEST(ReplaySampler, DrawsFinishedEpisodesWhereReturnsAreWanted) {
 }
 
 // Row 0 and row 3 are gaps, the episode of the rows 1 and 2 has ended, and the other rows belong to
-// an unfinished episode. A draw that replaces a gap must not be an unfinished row.
+// an unfinished episode. If a gap is drawn, its replacement must not be from the unfinished
+// episode.
 TEST(ReplaySampler, DrawsNeitherGapsNorUnfinishedEpisodesForReturns) {
   ReplayBuffer buffer(100, kObs, kAction, /*streams=*/1, ReturnRule{.gamma = 0.5});
   const ObsNormalizer normalizer(2);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs tests with the real Gymnasium, Minari, TensorBoard, ONNX Runtime, Optuna and PyTorch 2. They
-# are installed from PyPI into virtual environments below WORK_DIR. If the installation fails, the
-# script prints which tests it skips.
+# Runs tests with the real Gymnasium, Minari, TensorBoard, ONNX Runtime, Optuna and PyTorch 2. These
+# packages are installed from PyPI into virtual environments below WORK_DIR. If the installation
+# fails, the script prints which tests it skips.
 #   tests/ecosystem/run.sh PACKAGE_DIR PROGRAM WORK_DIR
 # TORCH=0 skips PyTorch 2, which needs 5 GB and a rebuild of the library.
 set -euo pipefail

@@ -18,8 +18,8 @@ namespace {
 
 // The tolerances are the largest allowed differences within the first 10 steps and within all 50
 // steps of a recording. The simulation is chaotic, so a difference in the last digit of a model
-// parameter can grow to this size. With the MuJoCo version of the recordings, Hopper and Walker2d
-// differ by 1e-13 and all other tasks are bit-equal.
+// parameter can grow to this size. With the MuJoCo version that made the recordings, Hopper and
+// Walker2d differ from them by 1e-13, and all other tasks are equal to them bit for bit.
 struct Task {
   const char* id;
   const char* recording;

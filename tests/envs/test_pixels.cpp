@@ -100,8 +100,8 @@ TEST(Pixels, StacksFramesAndRepeatsActions) {
   EXPECT_NE(seen[3], seen[4]);
 }
 
-// The time limit is three steps and each action is repeated twice, so the time limit ends the
-// second action after one step.
+// Each action lasts for two steps of the task, and the time limit is three steps. The second action
+// therefore ends after one step.
 TEST(Pixels, EndsWithTheTask) {
   auto options = pixels();
   options.max_episode_steps = 3;

@@ -81,8 +81,8 @@ class CheckpointFaults : public ::testing::TestWithParam<Scenario> {
     if (scenario.best_may_be.empty()) return;
     const auto best = load_checkpoint(posix_file_system(), place + "/best");
     EXPECT_NE(scenario.best_may_be.find(mark_of(best)), std::string::npos) << context;
-    // A run that resumes from the new step does not repeat the evaluation of that step, so the best
-    // checkpoint must already be the new one.
+    // A run that resumes from the new step does not repeat the evaluation of that step, so
+    // `best` must already be the checkpoint of the new step.
     const bool has_new_step = mark_of(*newest) == scenario.newest_may_be[1];
     EXPECT_TRUE(!has_new_step || mark_of(best) == scenario.best_may_be[1]) << context;
   }

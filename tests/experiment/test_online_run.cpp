@@ -262,8 +262,8 @@ TEST_F(OnlineRunTest, GoingOnlineIsForOfflineAlgorithms) {
   }
 }
 
-// The run is interrupted before, at and after the first environment step, and between evaluations
-// and checkpoints.
+// The run is interrupted twice in the offline phase, in the last offline update (60), in the first
+// online update (63, after three environment steps) and twice later.
 TEST_F(OnlineRunTest, FineTuningInPiecesEqualsTheWhole) {
   expect_pieces_equal_the_whole(
       config("td3_bc", {"online={total_timesteps: 40, buffer_capacity: 32, train_frequency: 3, "

@@ -169,8 +169,8 @@ TEST_F(RunTest, AnOlderCheckpointGoesOnInANewDirectory) {
     // The metrics are copied too, as if the branch had trained from the start.
     EXPECT_EQ(read_all(fork.run_dir + "/metrics.jsonl"), read_all(old.run_dir + "/metrics.jsonl"));
     EXPECT_EQ(read_all(fork.run_dir + "/metrics.csv"), read_all(old.run_dir + "/metrics.csv"));
-    // The best step may be the last one. The branch then performs no updates, so its tensors are
-    // not compared.
+    // The best checkpoint may be that of the last step. The branch then performs no updates, so its
+    // tensors are not compared.
     if (std::string(name) == "best") continue;
     EXPECT_TRUE(tensors_of(fork.checkpoint) == tensors_of(old.checkpoint)) << name;
   }
@@ -213,8 +213,8 @@ TEST_F(RunTest, AKilledExtensionIsNotForgotten) {
   EXPECT_EQ(read_all(more.run_dir + "/metrics.jsonl"), read_all(whole.run_dir + "/metrics.jsonl"));
 }
 
-// A killed branch resumes from the checkpoint at which it started. It also has a copy of the best
-// checkpoint, unless that is newer.
+// A killed branch resumes from the checkpoint at which it started. The branch also has a copy of
+// the best checkpoint, unless the best checkpoint is newer than that checkpoint.
 TEST_F(RunTest, AKilledBranchGoesOnFromWhereItBranchedOff) {
   const auto old = train({"checkpoint_interval=20"});
   auto branch = Run::resume(old.run_dir + "/checkpoints/step-000000040", {}, context());

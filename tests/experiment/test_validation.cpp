@@ -127,8 +127,8 @@ TEST_F(Validation, StopsEarlyAndDecidesTheBest) {
   const auto result =
       train(config(", early_stopping: {metric: validation_action_error, mode: min, patience: 1, "
                    "min_delta: 1000}"));
-  // The measurement before training does not count. The measurement at update 20 does not improve
-  // on the one at update 10 by min_delta, so training stops.
+  // The measurement before training does not count. From update 10 to update 20, the metric does
+  // not improve by more than min_delta, so training stops.
   EXPECT_EQ(result.summary.stop_reason, "early_stopping");
   EXPECT_EQ(result.summary.update_count, 20);
   const auto patient = train(

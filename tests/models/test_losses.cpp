@@ -64,8 +64,8 @@ TEST(Losses, QuantileHuberEqualsPlainTorch) {
 }
 
 // The quantile levels are 1/4 and 3/4. For the quantiles 0 and 1 and the target 2, the loss is
-// (0.25 * 1.5 + 0.75 * 0.5) / 2. For the quantiles 0 and 3, the second one is above the target, and
-// the loss is (0.25 * 1.5 + 0.25 * 0.5) / 2.
+// (0.25 * 1.5 + 0.75 * 0.5) / 2. For the quantiles 0 and 3, the second quantile is above the
+// target, and the loss is (0.25 * 1.5 + 0.25 * 0.5) / 2.
 TEST(Losses, QuantileHuberByHand) {
   const auto target = torch::tensor({{2.0f}});
   EXPECT_NEAR(quantile_huber(torch::tensor({{{0.0f, 1.0f}}}), target).item<double>(), 0.375, 1e-6);

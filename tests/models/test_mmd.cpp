@@ -57,7 +57,7 @@ torch::Tensor by_three_terms(const torch::Tensor& x, const torch::Tensor& y, Mmd
   return torch::sqrt(mean_kernel(x, x) + mean_kernel(y, y) - 2 * mean_kernel(x, y) + 1e-6);
 }
 
-// The fused code processes 16 rows at once. 21 rows are more than that, and not a multiple of it.
+// The fused code processes blocks of 16 rows, so 21 rows are a full block and a partial block.
 TEST(Mmd, ValuesAndGradientsAgainstTheThreeTerms) {
   Rng rng(2);
   const auto x_values = draw(rng, {21, 3, 2}), y_values = draw(rng, {21, 5, 2});

@@ -34,7 +34,7 @@ TEST(Collector, StoresWhatTheStepLedToAlsoAtATimeLimit) {
   ASSERT_EQ(f.buffer.rows(), 8);
   const float obs[] = {0, 1, 2, 3, 100, 101, 102, 200};
   // For the last step of an episode, the next observation is the final observation of this episode,
-  // not the first one after the reset.
+  // not the first observation after the reset.
   const float next[] = {1, 2, 3, 4, 101, 102, 103, 201};
   for (int64_t row = 0; row < 8; ++row) {
     EXPECT_EQ(f.buffer.obs(row)[0], obs[row]) << row;
@@ -54,7 +54,7 @@ TEST(Collector, StoresTransformedRewardsAndReportsRawReturns) {
   EXPECT_EQ(first.return_sum, 1 + 2 + 3 + 4);
   EXPECT_EQ(first.episodes, 1);
   EXPECT_EQ(f.collector->episodes().take_ended().episodes, 0);
-  f.step(7);  // an odd episode of 3 steps and an even one of 4 steps
+  f.step(7);  // episode 1 has 3 steps, and episode 2 has 4 steps
   const auto later = f.collector->episodes().take_ended();
   EXPECT_EQ(later.return_sum, 6 + 10);
   EXPECT_EQ(later.episodes, 2);

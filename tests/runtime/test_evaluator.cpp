@@ -54,8 +54,8 @@ TEST(Evaluator, CopiesThatExistTogetherPlayFixedShares) {
   EXPECT_NEAR(result.return_mean, 15.0 / 7, 1e-6);
 }
 
-// Each copy that is made has episodes that are one step longer. Copies that played on would
-// increase the total number of steps.
+// The episodes of each copy are one step longer than those of the copy that was created before it.
+// If copies played on after their episode, the total number of steps would be larger.
 TEST(Evaluator, CopiesRestAfterTheirEpisode) {
   static int64_t total_steps = 0, length = 0;
   register_environment({"PayingUnequally-v0", "",

@@ -46,8 +46,8 @@ BatchRequest request(int64_t rows) {
 }
 
 struct Drawn {
-  // The new goal of `row` is the one that the step of `goal_row` achieved. If the goal was not
-  // changed, `goal_row` is -1.
+  // The new goal of `row` is the goal that the step of `goal_row` achieved. If the goal of `row`
+  // was not changed, `goal_row` is -1.
   int64_t row, goal_row;
 };
 

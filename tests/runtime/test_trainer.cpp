@@ -216,9 +216,9 @@ TEST(Trainer, ARequestedCheckpointDoesNotEndIt) {
   EXPECT_EQ(spoilt.sink.events, Events{});
 }
 
-// The signal arrives during each evaluation in turn, including the one before training. It
-// interrupts the evaluation, and the resumed run repeats it. The rows of both sessions together
-// must therefore equal those of an uninterrupted run.
+// The signal arrives during each evaluation in turn, including the evaluation before training. The
+// signal interrupts the evaluation, and the resumed run repeats the evaluation. The rows of both
+// sessions together must therefore equal those of an uninterrupted run.
 TEST(Trainer, ASignalDoesNotWaitForAnEvaluation) {
   const auto configure = [](FakeTraining& t) {
     t.evaluate_every(4);

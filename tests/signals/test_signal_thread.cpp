@@ -39,7 +39,8 @@ TEST(SignalThread, TurnsSignalsIntoRequestsWhileOthersCompute) {
   EXPECT_EQ(signals.stop(), SIGTERM);
 }
 
-// The signal thread ends although it has received no signal, and another one can be started.
+// The signal thread ends although it has received no signal. A new signal thread can be started
+// afterwards.
 TEST(SignalThread, EndsWithItsOwner) {
   const BlockedSignals restored_at_the_end;
   for (int i = 0; i < 100; ++i) {

@@ -2,9 +2,9 @@
 """Tests sweeps on a real Slurm: killed, pre-empted and cancelled runs, halving, and time limits.
 
 Usage: test_slurm.py PROGRAM [PART...]
-PART is the name of a test function below; without it, all of them run. The script starts munged,
-slurmctld and two virtual nodes with its own configuration, and stops them at the end. It exits
-with code 77 if Slurm is missing or the user is not root.
+PART is the name of a test function below; without PART, all test functions run. The script starts
+munged, slurmctld and two virtual nodes with its own configuration, and stops them at the end. It
+exits with code 77 if Slurm is missing or the user is not root.
 """
 import glob
 import json

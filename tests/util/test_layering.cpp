@@ -40,7 +40,7 @@ const std::map<std::string, Names> kAllowedHeaders = {
 };
 const Names kModulesWithoutTorch = {"util", "data", "envs", "render", "parallel"};
 // The only file of kModulesWithoutTorch that uses torch. No other file of these modules may include
-// it.
+// this file.
 const std::string kTorchBridge = "rl_training/data/batch.h";
 
 bool starts_with_any(const std::string& text, std::initializer_list<const char*> prefixes) {

@@ -17,7 +17,7 @@ struct Golden {
   std::array<double, 3> uniform_half_to_two;  // uniform(-0.5, 2)
   std::array<uint64_t, 4> integers;           // integers(0, 2**40 + 1, dtype=uint64)
   std::array<double, 4> normal;
-  // Statistics of 100,000 normals x_i: the last one, their sum, the sum of |x_i| (1 + i % 7), the
+  // Statistics of 100,000 normals x_i: the last value, the sum, the sum of |x_i| (1 + i % 7), the
   // largest |x_i| and its index. word_after is the next raw word. Our next word equals it only if
   // our draws used as many words as NumPy's.
   double last, sum, weighted_sum, largest;

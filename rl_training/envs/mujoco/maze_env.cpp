@@ -15,7 +15,8 @@ constexpr double kMaxPointSpeed = 5;
 constexpr double kCellSpread = 0.25;  // largest offset from the centre of a cell, in edge lengths
 constexpr int kAntFrames = 5;
 
-// Raises MuJoCo's limits for contacts, because an ant in a corner touches several boxes.
+// Raises MuJoCo's limits for constraints and contacts, because an ant in a corner touches several
+// boxes.
 constexpr ModelEdit kRoom = {"<size njmax=\"150\"/>", "<size njmax=\"1500\" nconmax=\"300\"/>"};
 constexpr ModelEdit kAntEdits[] = {kRoom};
 constexpr ModelEdit kD4rlAntEdits[] = {

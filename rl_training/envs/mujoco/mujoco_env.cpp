@@ -104,8 +104,8 @@ StepResult MujocoEnv::step(std::span<const double> action, std::span<double> obs
   const auto frames = static_cast<int>(options_.frame_skip);
   const bool good = simulation_.step(action, frames, wants_body_forces());
   observe(obs);
-  // The simulation diverged and MuJoCo has reset its state, so there is no state to compute a
-  // reward from.
+  // The simulation diverged. MuJoCo has reset its state or ignored the action, so there is nothing
+  // to compute a reward from.
   if (!good) return {0, true, false};
   const bool fell = task_.fell && task_.fell(model, data, options_);
   const StepView view = {.model = model,

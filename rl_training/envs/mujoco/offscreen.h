@@ -11,7 +11,7 @@ namespace rl_training {
 // needs neither a display nor a graphics card.
 class Offscreen {
  public:
-  // Returns null if the library (Debian: libosmesa6) is not installed.
+  // Returns null if the library (Debian: libosmesa6) is not installed or cannot create a context.
   static std::unique_ptr<Offscreen> make(const mjModel& model, int width, int height);
   ~Offscreen();
   Offscreen(const Offscreen&) = delete;

@@ -51,8 +51,8 @@ class Simulation {
   Space action_space() const;
 
   // Performs `frames` steps with these controls, then computes the forces on bodies if requested.
-  // Returns false if MuJoCo has reset the simulation because values became very large or were not
-  // finite.
+  // Returns false if values became very large or were not finite. MuJoCo has then reset the
+  // simulation, or has replaced the controls by 0 if they were the cause.
   bool step(std::span<const double> controls, int frames, bool body_forces);
 
   // Positions, then velocities. `set_state` clears the rest of the simulation's data.

@@ -21,8 +21,7 @@ constexpr size_t kMostNames = 24;
 struct Rgb {
   double red, green, blue;
 };
-// The same colours as in the HTML pages. They are distinguishable in greyscale and for colour-blind
-// readers.
+// The same colours as in the HTML pages (report/page/report.css).
 constexpr std::array<Rgb, 10> kPalette = {{{0.231, 0.490, 0.847},
                                            {0.851, 0.463, 0.169},
                                            {0.184, 0.620, 0.384},

@@ -18,7 +18,8 @@ class Picture {
   int width() const { return width_; }
   int height() const { return height_; }
 
-  // Draws a frame at (x, y), with the caption above the scene or photo.
+  // Draws a frame into the rectangle whose top left corner is (x, y), with the caption above the
+  // scene or photo.
   void draw(const Frame& frame, int x, int y, int width, int height);
 
   // Red, green and blue of every pixel, row by row, as three planes.
