@@ -7,7 +7,7 @@
 namespace rl_training {
 
 std::vector<double> sum_over(ProcessGroup* group, std::vector<double> values) {
-  if (group == nullptr) return values;
+  if (group == nullptr || values.empty()) return values;
   const size_t bytes = values.size() * sizeof(double);
   const auto texts = group->exchange({reinterpret_cast<const char*>(values.data()), bytes});
   std::vector<double> sums(values.size(), 0.0), theirs(values.size());
