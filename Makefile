@@ -137,10 +137,10 @@ bench-data: configure ## measure opening a dataset of a million rows, compared w
 sanitize: dependencies ## run the tests under address, undefined-behaviour and thread sanitizers
 	cmake --preset asan
 	cmake --build --preset asan -j $(JOBS)
-	ctest --preset asan --output-on-failure
+	ctest --preset asan --output-on-failure -j2
 	cmake --preset tsan
 	cmake --build --preset tsan -j $(JOBS) --target $(addprefix test_,$(TSAN_MODULES))
-	ctest --preset tsan --output-on-failure -R '^($(subst $(space),|,$(TSAN_MODULES)))$$'
+	ctest --preset tsan --output-on-failure -j2 -R '^($(subst $(space),|,$(TSAN_MODULES)))$$'
 
 # Each target runs until FUZZ_SECONDS have passed or FUZZ_RUNS inputs have been tried. FUZZ_TARGETS
 # selects the targets.
