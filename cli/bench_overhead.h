@@ -6,7 +6,7 @@ namespace rl_training {
 
 // `bench --overhead`: measures how much time a run with the default intervals spends on sampling,
 // metrics, evaluations and checkpoints, compared with its updates. Measures one algorithm, or all
-// if `algo` is "" or "all".
+// that do not observe images if `algo` is "" or "all".
 void run_overhead_bench(const std::string& algo, int64_t rounds, bool json);
 
 }  // namespace rl_training

@@ -149,7 +149,7 @@ TEST(Bench, MeasuresTheTimeOfARunBeyondItsUpdates) {
 }
 
 TEST(Bench, EveryAlgorithmHasASmallTaskForTheOverhead) {
-  for (const char* algo : {"discrete_bc", "dqn"}) {
+  for (const char* algo : {"discrete_bc", "dqn", "decision_transformer"}) {
     const auto result = run({"bench", "--overhead", "--algo", algo, "--rounds", "1", "--json"});
     EXPECT_EQ(result.exit_code, 0) << result.err;
   }
