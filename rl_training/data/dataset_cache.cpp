@@ -257,7 +257,7 @@ std::optional<TransitionDataset> DatasetCache::open_entry(const std::string& nam
     auto dataset = map_columns(data_path, header);
     const auto boot = boot_id();
     if (boot.empty() || header.at("boot") != boot || header.at("data") != data) {
-      if (!DatasetColumns::is_intact(dataset)) {
+      if (!DatasetColumns::is_intact(dataset, header.at("columns"))) {
         throw Error(ErrorKind::data, "its data are damaged");
       }
       header["boot"] = boot;

@@ -6,9 +6,11 @@
 #include <array>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "rl_training/data/memory_limit.h"
 #include "rl_training/util/error.h"
+#include "rl_training/util/hash.h"
 
 namespace rl_training {
 namespace {
@@ -38,6 +40,17 @@ Column<T> take(const Column<unsigned char>& bytes) {
 
 }  // namespace
 
+// The fingerprint covers these flags only if the dataset is used with next actions.
+std::string DatasetColumns::hash_validity(const TransitionDataset& dataset) {
+  std::vector<unsigned char> valid(static_cast<size_t>(dataset.rows()));
+  for (int64_t row = 0; row < dataset.rows(); ++row) {
+    valid[static_cast<size_t>(row)] = dataset.rows_[row].next_action_valid != 0 ? 1 : 0;
+  }
+  ContentHash hash;
+  hash.add(valid.data(), valid.size());
+  return hash.hex();
+}
+
 Json DatasetColumns::hand_over(const TransitionDataset& dataset, SandboxOutput& output) {
   give(output, dataset.obs_);
   give(output, dataset.actions_);
@@ -49,6 +62,7 @@ Json DatasetColumns::hand_over(const TransitionDataset& dataset, SandboxOutput& 
           {"observation_names", dataset.observation_names_},
           {"action_names", dataset.action_names_},
           {"next_actions", static_cast<int>(dataset.next_actions_kind_)},
+          {"next_action_valid", hash_validity(dataset)},
           {"hashes",
            {dataset.hashes_.obs, dataset.hashes_.actions, dataset.hashes_.rewards,
             dataset.hashes_.next_actions}}};
@@ -122,7 +136,7 @@ void DatasetColumns::read_ahead(const TransitionDataset& dataset, std::span<cons
   }
 }
 
-bool DatasetColumns::is_intact(const TransitionDataset& dataset) {
+bool DatasetColumns::is_intact(const TransitionDataset& dataset, const Json& facts) {
   // Checks the row records before hashing, because hashing follows their slot indices, which may be
   // out of range.
   const int64_t slots = dataset.slots();
@@ -143,7 +157,8 @@ bool DatasetColumns::is_intact(const TransitionDataset& dataset) {
   if (rows != dataset.rows()) return false;
   TransitionDataset again = dataset;
   again.compute_hashes(dataset.has_next_actions());
-  return again.fingerprint_ == dataset.fingerprint_;
+  return again.fingerprint_ == dataset.fingerprint_ &&
+         hash_validity(dataset) == facts.at("next_action_valid").get<std::string>();
 }
 
 }  // namespace rl_training

@@ -13,7 +13,7 @@ namespace rl_training {
 class DatasetColumns {
  public:
   // Format version; changes whenever the meaning of the arrays or facts changes.
-  static constexpr int kLayout = 4;
+  static constexpr int kLayout = 5;
 
   // Writes the arrays to `output` and returns the facts. Does not support datasets with separately
   // stored successors (see TransitionDataset).
@@ -36,8 +36,11 @@ class DatasetColumns {
   static void read_ahead_places(const TransitionDataset& dataset, std::span<const int64_t> rows);
   static void read_ahead(const TransitionDataset& dataset, std::span<const int64_t> rows);
 
-  // Whether all arrays match their stored hashes. Reads the whole dataset.
-  static bool is_intact(const TransitionDataset& dataset);
+  // Whether all arrays match the hashes in the facts. Reads the whole dataset.
+  static bool is_intact(const TransitionDataset& dataset, const Json& facts);
+
+ private:
+  static std::string hash_validity(const TransitionDataset& dataset);
 };
 
 }  // namespace rl_training
