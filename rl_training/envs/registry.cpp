@@ -45,7 +45,7 @@ EnvInfo maze(const MazeTask& task) {
 #endif
 }
 
-// Each task exists with the rules of v4 and with the rules of v5.
+// Each task exists with the rules of v4 and with the rules of v5, some also as v2.
 void add_mujoco(std::vector<EnvInfo>& entries) {
   const std::pair<std::string, std::string> tasks[] = {
       {"InvertedPendulum", "balance a pole on a cart"},
@@ -61,6 +61,10 @@ void add_mujoco(std::vector<EnvInfo>& entries) {
       {"HumanoidStandup", "stand up from lying on the back"}};
   for (const char* version : {"-v4", "-v5"}) {
     for (const auto& [name, summary] : tasks) entries.push_back(mujoco(name + version, summary));
+  }
+  for (const char* name : {"Hopper", "Walker2d", "HalfCheetah"}) {
+    const std::string id = std::string(name) + "-v2";
+    entries.push_back(mujoco(id, std::string(name) + "-v4 with the simulator of D4RL's datasets"));
   }
   entries.push_back(mujoco("Ant-v4-contact", "Ant-v4 with contact forces in observation and cost"));
   entries.push_back(mujoco(

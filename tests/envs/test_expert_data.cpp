@@ -1,13 +1,15 @@
-// Checks every transition of public recordings of Gymnasium's tasks: from the recorded observation,
-// our simulation must reach the recorded next observation. The files contain float32 values, so
-// each value has a rounding error of up to half a unit in the last place. For each state, the test
-// measures how much such errors change the next observation. The difference between the simulated
-// and the recorded next observation must not exceed the sum of these changes.
+// Checks every transition of public recordings of Gymnasium's v4 tasks and of D4RL's datasets: from
+// the recorded observation, our simulation must reach the recorded next observation. The files
+// contain float32 values, so each value has a rounding error of up to half a unit in the last
+// place. For each state, the test measures how much such errors change the next observation. The
+// difference between the simulated and the recorded next observation must not exceed the sum of
+// these changes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <span>
 #include <vector>
 
 #include "rl_training/data/d4rl.h"
@@ -18,20 +20,28 @@ namespace rl_training {
 namespace {
 
 struct Experts {
+  const char* name;
   const char* id;
   const char* file;
-  int64_t rows;  // expected number of rows without clipped velocities
+  size_t clipped;  // index of the first observed velocity, if the task clips these to 10; else 0
+  int64_t rows;    // expected number of rows without clipped velocities
 };
 constexpr Experts kExperts[] = {
-    {"Hopper-v4", "expert_data_Hopper-v4.converted.hdf5", 1644},
-    {"HalfCheetah-v4", "expert_data_HalfCheetah-v4.converted.hdf5", 2000}};
+    {"Hopper", "Hopper-v4", "cs285_experts/expert_data_Hopper-v4.converted.hdf5", 5, 1644},
+    {"HalfCheetah", "HalfCheetah-v4", "cs285_experts/expert_data_HalfCheetah-v4.converted.hdf5", 0,
+     2000},
+    {"D4rlHopper", "Hopper-v2", "d4rl_slices/hopper_medium-v2.hdf5", 5, 761},
+    {"D4rlHopperReplay", "Hopper-v2", "d4rl_slices/hopper_medium_replay-v1.hdf5", 5, 49},
+    {"D4rlWalker2d", "Walker2d-v2", "d4rl_slices/walker2d_medium-v2.hdf5", 8, 1419},
+    {"D4rlWalker2dRandom", "Walker2d-v2", "d4rl_slices/walker2d_random-v1.hdf5", 8, 9},
+    {"D4rlHalfCheetah", "HalfCheetah-v2", "d4rl_slices/halfcheetah_medium-v2.hdf5", 0, 2000}};
 
 constexpr double kHalfUnit = 0x1p-24;  // relative rounding error of a float
 
 class ExpertData : public testing::TestWithParam<Experts> {
  protected:
   void SetUp() override {
-    path_ = std::string(SHARED_DIR) + "/fixtures/real/cs285_experts/" + GetParam().file;
+    path_ = std::string(SHARED_DIR) + "/fixtures/real/" + GetParam().file;
     if (!std::filesystem::exists(path_)) GTEST_SKIP() << "no recordings at " << path_;
     env_ = make_environment(GetParam().id);
     next_.resize(static_cast<size_t>(env_->spec().observation.size()));
@@ -59,12 +69,14 @@ TEST_P(ExpertData, EveryTransitionReplaysToTheLastDigitOfAFloat) {
   const int64_t obs_dim = data.obs_dim(), action_dim = data.action_dim();
   double worst = 0, worst_share = 0, worst_reward = 0;
   int64_t rows = 0;
+  const bool is_d4rl = std::string(GetParam().id).ends_with("-v2");
   for (int64_t row = 0; row < data.rows(); ++row) {
     const std::vector<double> state(data.obs(row), data.obs(row) + obs_dim);
     const std::vector<double> action(data.action(row), data.action(row) + action_dim);
-    // Hopper clips the observed velocities to 10, so the true velocity is unknown in these rows.
-    if (std::string(GetParam().id) == "Hopper-v4" &&
-        std::any_of(state.begin() + 5, state.end(), [](double v) { return std::abs(v) >= 10; })) {
+    // The true velocity is unknown in rows with clipped velocities.
+    const auto velocities = std::span(state).subspan(GetParam().clipped);
+    if (GetParam().clipped > 0 && std::any_of(velocities.begin(), velocities.end(),
+                                              [](double v) { return std::abs(v) >= 10; })) {
       continue;
     }
     const auto found = successor(state, action);
@@ -74,12 +86,21 @@ TEST_P(ExpertData, EveryTransitionReplaysToTheLastDigitOfAFloat) {
     for (size_t i = 0; i < explained.size(); ++i) {
       explained[i] = std::abs(data.next_obs(row)[i]) * kHalfUnit;
     }
+    const auto explain = [&](const std::vector<double>& other) {
+      for (size_t j = 0; j < explained.size(); ++j) explained[j] += std::abs(other[j] - found[j]);
+      reward_explained += std::abs(reward_ - reward);
+    };
     for (size_t i = 0; i < state.size(); ++i) {
       auto moved = state;
       moved[i] += std::abs(state[i]) * kHalfUnit;
-      const auto other = successor(moved, action);
-      for (size_t j = 0; j < explained.size(); ++j) explained[j] += std::abs(other[j] - found[j]);
-      reward_explained += std::abs(reward_ - reward);
+      explain(successor(moved, action));
+    }
+    // D4RL's recorder mapped an action from [-1, 1] to the bounds of the task in float32, so the
+    // recorded and the executed action differ by the rounding of `action + 1`.
+    for (size_t i = 0; is_d4rl && i < action.size(); ++i) {
+      auto moved = action;
+      moved[i] += (1 + std::abs(action[i])) * kHalfUnit;
+      explain(successor(state, moved));
     }
     for (size_t j = 0; j < explained.size(); ++j) {
       const double off = std::abs(found[j] - data.next_obs(row)[j]);
@@ -95,7 +116,7 @@ TEST_P(ExpertData, EveryTransitionReplaysToTheLastDigitOfAFloat) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Mujoco, ExpertData, testing::ValuesIn(kExperts),
-                         [](const auto& at) { return at.index == 0 ? "Hopper" : "HalfCheetah"; });
+                         [](const auto& at) { return at.param.name; });
 
 }  // namespace
 }  // namespace rl_training

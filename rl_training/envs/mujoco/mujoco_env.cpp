@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "rl_training/envs/mujoco/mujoco_task.h"
+#include "rl_training/envs/mujoco/old_capsules.h"
 #include "rl_training/util/error.h"
 
 namespace rl_training {
@@ -25,7 +26,9 @@ std::string edited_mujoco_model(std::string_view name, std::span<const ModelEdit
 }
 
 SharedModel load_mujoco_model(const MujocoTask& task) {
-  return compile_mujoco_model(task.model, edited_mujoco_model(task.model, task.edits));
+  auto model = compile_mujoco_model(task.model, edited_mujoco_model(task.model, task.edits));
+  if (task.old_capsules) use_old_capsules(*model, task.total_mass);
+  return model;
 }
 
 namespace {

@@ -138,7 +138,9 @@ struct MujocoTask {
   double (*reward)(const StepView&);
   bool (*fell)(const mjModel&, const mjData&, const MujocoOptions&) = nullptr;  // null: never
   void (*place)(Rng&, std::span<double> positions) = nullptr;  // additional random draws at a reset
-  int resting = 0;           // number of trailing velocities that start at 0
+  int resting = 0;            // number of trailing velocities that start at 0
+  bool old_capsules = false;  // see use_old_capsules(), also for `total_mass`
+  double total_mass = 0;
   bool body_forces = false;  // true if the rules always read cinert, cvel or cfrc_ext
 };
 

@@ -26,7 +26,7 @@ void take_over_messages() {
 
 }  // namespace
 
-SharedModel compile_mujoco_model(const std::string& name, const std::string& text) {
+std::shared_ptr<mjModel> compile_mujoco_model(const std::string& name, const std::string& text) {
   take_over_messages();
   const std::string file = name + ".xml";
   // mjVFS takes 2 MB, so it is allocated on the heap.

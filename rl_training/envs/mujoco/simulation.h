@@ -31,7 +31,7 @@ Color mujoco_body_color(int body);
 using SharedModel = std::shared_ptr<const mjModel>;
 
 // Compiles a model. Throws Error{internal} if MuJoCo rejects it.
-SharedModel compile_mujoco_model(const std::string& name, const std::string& text);
+std::shared_ptr<mjModel> compile_mujoco_model(const std::string& name, const std::string& text);
 
 // Returns a thread-safe function that compiles the model at its first call. Later calls return the
 // same model.

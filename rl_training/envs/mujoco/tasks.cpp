@@ -55,10 +55,12 @@ constexpr ModelEdit kLying[] = {
 
 // A task with its v4 rules, and the changes of v5 that `options.version` does not cover.
 struct Entry {
-  MujocoTask task;  // `id` without the version; `keys` that both versions share
+  MujocoTask task;  // `id` without the version; `keys` that v4 and v5 share
   unsigned v4_keys = 0, v5_keys = 0;
   bool v5_contact_forces = false;  // v5 has a cost for contact forces
   std::span<const ModelEdit> v5_edits = {};
+  // There is a v2, which has the rules of v4, no options, and the masses of an older MuJoCo.
+  bool has_v2 = false;
 };
 
 MujocoTask ant() {
@@ -197,7 +199,8 @@ std::vector<Entry> entries() {
                 .observe = observe_walker,
                 .measure = root_x,
                 .reward = locomotion_reward,
-                .fell = hopper_fell}},
+                .fell = hopper_fell},
+       .has_v2 = true},
       {.task = {.id = "Walker2d",
                 .model = "walker2d",
                 .view = kWalkerView,
@@ -214,7 +217,8 @@ std::vector<Entry> entries() {
                 .measure = root_x,
                 .reward = locomotion_reward,
                 .fell = walker_fell},
-       .v5_edits = kEvenFeet},
+       .v5_edits = kEvenFeet,
+       .has_v2 = true},
       {.task = {.id = "HalfCheetah",
                 .model = "half_cheetah",
                 .view = kCheetahView,
@@ -226,7 +230,9 @@ std::vector<Entry> entries() {
                 .keys = kBodyKeys | kForwardReward,
                 .observe = observe_state<1>,
                 .measure = root_x,
-                .reward = locomotion_reward}},
+                .reward = locomotion_reward,
+                .total_mass = 14},
+       .has_v2 = true},
       {.task = ant(),
        .v4_keys = kUseContacts | kContactCost,
        .v5_keys = kForwardReward | kContactCost | kIncludeForces,
@@ -239,6 +245,13 @@ std::vector<Entry> entries() {
 std::vector<MujocoTask> all_tasks() {
   std::vector<MujocoTask> tasks;
   for (Entry& entry : entries()) {
+    if (entry.has_v2) {
+      MujocoTask v2 = entry.task;
+      v2.id += "-v2";
+      v2.keys = 0;
+      v2.old_capsules = true;
+      tasks.push_back(std::move(v2));
+    }
     MujocoTask v4 = entry.task;
     v4.id += "-v4";
     v4.keys |= entry.v4_keys;
