@@ -111,12 +111,12 @@ GROUPS = {
                      for algo, scores in SHORT_RUNS.items()],
     # Each run takes about an hour on one core; ReBRAC and CQL take longer. The most important runs come first.
     "full": [medium("td3_bc", "hopper", 1000000, (60.4, 3.5)),
+             medium("rebrac", "hopper", 300000, (102.3, 0.2)),
              medium("td3_bc", "halfcheetah", 1000000, (48.1, 0.2)),
              medium("td3_bc", "walker2d", 1000000, (82.7, 4.8)),
              medium("iql", "hopper", 1000000, (67.5, 3.8), "CORL", CORL_IQL_HOPPER),
              medium("iql", "halfcheetah", 1000000, (48.3, 0.2), "CORL", CORL_IQL),
              medium("iql", "walker2d", 1000000, (80.9, 3.2), "CORL", CORL_IQL),
-             medium("rebrac", "hopper", 300000, (102.3, 0.2)),
              medium("rebrac", "hopper", 300000, (102.3, 0.2), "paper, 200,000 rows", file="hopper-fifth"),
              medium("iql", "hopper", 1000000, (66.3, None)),
              medium("iql", "halfcheetah", 1000000, (47.4, None)),

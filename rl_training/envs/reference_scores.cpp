@@ -73,6 +73,7 @@ std::optional<ReferenceScores> reference_scores(const std::string& task_id) {
       {"Hopper-v2", "hopper-medium-v2"},
       {"HalfCheetah-v2", "halfcheetah-medium-v2"},
       {"Walker2d-v2", "walker2d-medium-v2"},
+      {"Ant-v2", "ant-medium-v2"},
       {"Ant-v4", "ant-medium-v2"},
       {"Ant-v4-d4rl", "ant-medium-v2"}};
   if (const auto found = environments.find(task_id); found != environments.end()) {

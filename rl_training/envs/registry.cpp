@@ -62,7 +62,7 @@ void add_mujoco(std::vector<EnvInfo>& entries) {
   for (const char* version : {"-v4", "-v5"}) {
     for (const auto& [name, summary] : tasks) entries.push_back(mujoco(name + version, summary));
   }
-  for (const char* name : {"Hopper", "Walker2d", "HalfCheetah"}) {
+  for (const char* name : {"Hopper", "Walker2d", "HalfCheetah", "Ant"}) {
     const std::string id = std::string(name) + "-v2";
     entries.push_back(mujoco(id, std::string(name) + "-v4 with the simulator of D4RL's datasets"));
   }

@@ -274,7 +274,11 @@ Scene MazeEnv::scene() const {
 }  // namespace
 
 std::function<std::unique_ptr<Environment>()> maze_maker(const MazeTask& task) {
-  auto model = compiled_once([&task] { return compile_mujoco_model(task.id, maze_model(task)); });
+  auto model = compiled_once([&task] {
+    auto compiled = compile_mujoco_model(task.id, maze_model(task));
+    if (task.is_d4rl() && task.is_ant()) use_old_masses(*compiled, kOldAntMasses);
+    return compiled;
+  });
   return [&task, model = std::move(model)] { return std::make_unique<MazeEnv>(task, model()); };
 }
 

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "rl_training/envs/mujoco/mujoco_task.h"
-#include "rl_training/envs/mujoco/old_capsules.h"
 #include "rl_training/util/error.h"
 
 namespace rl_training {
@@ -27,7 +26,7 @@ std::string edited_mujoco_model(std::string_view name, std::span<const ModelEdit
 
 SharedModel load_mujoco_model(const MujocoTask& task) {
   auto model = compile_mujoco_model(task.model, edited_mujoco_model(task.model, task.edits));
-  if (task.old_capsules) use_old_capsules(*model, task.total_mass);
+  if (task.old_masses) use_old_masses(*model, *task.old_masses);
   return model;
 }
 

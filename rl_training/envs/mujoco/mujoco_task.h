@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "rl_training/envs/mujoco/old_masses.h"
 #include "rl_training/envs/mujoco/simulation.h"
 #include "rl_training/util/options.h"
 #include "rl_training/util/rng.h"
@@ -115,6 +117,9 @@ struct StepView {
   }
 };
 
+// For the model "ant".
+constexpr OldMasses kOldAntMasses = {.density = 5};
+
 // A text replacement in a model; applies to all occurrences of `from`.
 struct ModelEdit {
   const char* from;
@@ -138,9 +143,8 @@ struct MujocoTask {
   double (*reward)(const StepView&);
   bool (*fell)(const mjModel&, const mjData&, const MujocoOptions&) = nullptr;  // null: never
   void (*place)(Rng&, std::span<double> positions) = nullptr;  // additional random draws at a reset
-  int resting = 0;            // number of trailing velocities that start at 0
-  bool old_capsules = false;  // see use_old_capsules(), also for `total_mass`
-  double total_mass = 0;
+  int resting = 0;  // number of trailing velocities that start at 0
+  std::optional<OldMasses> old_masses = {};
   bool body_forces = false;  // true if the rules always read cinert, cvel or cfrc_ext
 };
 

@@ -59,8 +59,8 @@ struct Entry {
   unsigned v4_keys = 0, v5_keys = 0;
   bool v5_contact_forces = false;  // v5 has a cost for contact forces
   std::span<const ModelEdit> v5_edits = {};
-  // There is a v2, which has the rules of v4, no options, and the masses of an older MuJoCo.
-  bool has_v2 = false;
+  // Set if there is a v2, which has the rules of v4, no options, and these masses.
+  std::optional<OldMasses> v2_masses = {};
 };
 
 MujocoTask ant() {
@@ -200,7 +200,7 @@ std::vector<Entry> entries() {
                 .measure = root_x,
                 .reward = locomotion_reward,
                 .fell = hopper_fell},
-       .has_v2 = true},
+       .v2_masses = OldMasses{}},
       {.task = {.id = "Walker2d",
                 .model = "walker2d",
                 .view = kWalkerView,
@@ -218,7 +218,7 @@ std::vector<Entry> entries() {
                 .reward = locomotion_reward,
                 .fell = walker_fell},
        .v5_edits = kEvenFeet,
-       .has_v2 = true},
+       .v2_masses = OldMasses{}},
       {.task = {.id = "HalfCheetah",
                 .model = "half_cheetah",
                 .view = kCheetahView,
@@ -230,9 +230,8 @@ std::vector<Entry> entries() {
                 .keys = kBodyKeys | kForwardReward,
                 .observe = observe_state<1>,
                 .measure = root_x,
-                .reward = locomotion_reward,
-                .total_mass = 14},
-       .has_v2 = true},
+                .reward = locomotion_reward},
+       .v2_masses = OldMasses{.total = 14}},
       {.task = ant(),
        .v4_keys = kUseContacts | kContactCost,
        .v5_keys = kForwardReward | kContactCost | kIncludeForces,
@@ -245,11 +244,11 @@ std::vector<Entry> entries() {
 std::vector<MujocoTask> all_tasks() {
   std::vector<MujocoTask> tasks;
   for (Entry& entry : entries()) {
-    if (entry.has_v2) {
+    if (entry.v2_masses) {
       MujocoTask v2 = entry.task;
       v2.id += "-v2";
       v2.keys = 0;
-      v2.old_capsules = true;
+      v2.old_masses = entry.v2_masses;
       tasks.push_back(std::move(v2));
     }
     MujocoTask v4 = entry.task;
@@ -264,7 +263,7 @@ std::vector<MujocoTask> all_tasks() {
     if (!entry.v5_edits.empty()) v5.edits = entry.v5_edits;
     tasks.push_back(std::move(v5));
   }
-  // Variants of Ant-v4 that are separate tasks.
+  // Further variants of Ant.
   MujocoTask contacts = ant();
   contacts.id = "Ant-v4-contact";
   contacts.options.use_contact_forces = true;
@@ -273,6 +272,10 @@ std::vector<MujocoTask> all_tasks() {
   MujocoTask d4rl = ant();
   d4rl.id = "Ant-v4-d4rl";
   d4rl.observe = observe_ant_d4rl;
+  tasks.push_back(d4rl);
+  d4rl.id = "Ant-v2";
+  d4rl.keys = 0;
+  d4rl.old_masses = kOldAntMasses;
   tasks.push_back(std::move(d4rl));
   return tasks;
 }

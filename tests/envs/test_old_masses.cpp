@@ -22,11 +22,14 @@ const std::vector<Expected>& tasks() {
       {"Walker2d-v2",
        {3.53429174, 3.92699082, 2.71433605, 2.94053072, 3.92699082, 2.71433605, 2.94053072}},
       {"HalfCheetah-v2",
-       {6.36031332, 1.53524804, 1.58093995, 1.0691906, 1.42558747, 1.17885117, 0.84986945}}};
+       {6.36031332, 1.53524804, 1.58093995, 1.0691906, 1.42558747, 1.17885117, 0.84986945}},
+      {"Ant-v2",
+       {0.32724923, 0.03647693, 0.03647693, 0.06491138, 0.03647693, 0.03647693, 0.06491138,
+        0.03647693, 0.03647693, 0.06491138, 0.03647693, 0.03647693, 0.06491138}}};
   return all;
 }
 
-TEST(OldCapsules, MassesAreThoseOfMujocoPy) {
+TEST(OldMasses, MassesAreThoseOfMujocoPy) {
   for (const Expected& expected : tasks()) {
     SCOPED_TRACE(expected.id);
     const MujocoTask* task = find_mujoco_task(expected.id);
@@ -44,7 +47,7 @@ TEST(OldCapsules, MassesAreThoseOfMujocoPy) {
 }
 
 // Hopper's torso: a cylinder with radius 0.05 and length 0.45.
-TEST(OldCapsules, InertiaIsThatOfACylinder) {
+TEST(OldMasses, InertiaIsThatOfACylinder) {
   const auto model = load_mujoco_model(*find_mujoco_task("Hopper-v2"));
   const double mass = 1000 * std::numbers::pi * 0.05 * 0.05 * 0.45;
   const double across = mass * (3 * 0.05 * 0.05 + 0.45 * 0.45) / 12;
