@@ -234,7 +234,7 @@ void add_dataset_collect(CLI::App& parent, Invocation& call) {
       "  rl_training dataset collect expert.hdf5 --policy RUN --size 20000\n"
       "  rl_training dataset collect near.hdf5 --policy RUN/checkpoints/step-000005000 --noise "
       "0.1\n"
-      "  rl_training dataset collect medium.hdf5 --policy hopper_medium-v2.hdf5 --env Hopper-v4 "
+      "  rl_training dataset collect medium.hdf5 --policy hopper_medium-v2.hdf5 --env Hopper-v2 "
       "--size 1000000\n"
       "  rl_training dataset collect maze.hdf5 --recipe pointmaze/umaze --size 100000",
       [arguments, write, &call] {

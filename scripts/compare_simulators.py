@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Compares single steps of D4RL's recordings with the program's MuJoCo v4 tasks.
+"""Compares single steps of D4RL's recordings with the program's MuJoCo tasks.
 
-    scripts/compare_simulators.py hopper_medium-v2.hdf5 Hopper-v4 [--rows N] [--program PROGRAM]
+    scripts/compare_simulators.py hopper_medium-v2.hdf5 Hopper-v2 [--rows N] [--program PROGRAM]
     scripts/compare_simulators.py tests/envs/fixtures/hopper_traj0.csv Hopper-v4
 
 Sets the task to the recorded state (infos/qpos and infos/qvel) of a random row, takes the recorded action, and
 compares the observation with the recorded next observation. Prints quantiles over the rows of the largest
-difference in an observation. Also takes recordings in the csv format of `env replay`, for comparison: those of
-Gymnasium's v4 tasks differ only by rounding. Needs h5py and numpy (scripts/install_dependencies.sh bench).
+difference in an observation. In the v2 tasks, rows differ only by rounding, except for rows with velocities that the
+file contains clipped to 10. Also takes recordings in the csv format of `env replay`. Needs h5py and numpy (scripts/install_dependencies.sh bench).
 """
 import argparse
 import csv

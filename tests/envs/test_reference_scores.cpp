@@ -39,6 +39,10 @@ TEST(ReferenceScores, AreD4RLs) {
     EXPECT_NEAR(*normalized_score(row.id, row.expert), 100.0, 1e-12);
   }
   EXPECT_NEAR(*normalized_score("hopper-medium-v2", 1607.0138475), 50, 1e-9);
+  for (const char* task : {"Hopper-v2", "Hopper-v4"}) {
+    EXPECT_EQ(reference_scores(task)->expert, 3234.3) << task;
+  }
+  EXPECT_EQ(reference_scores("Ant-v2")->random, -325.6);
 }
 
 TEST(ReferenceScores, TakeNothingButExactIds) {
