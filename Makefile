@@ -18,7 +18,7 @@ LINT_DIR := build/lint
 SOURCES = $(shell find rl_training cli python tests examples bench fuzz -name '*.h' -o -name '*.cpp')
 
 .DEFAULT_GOAL := build
-.PHONY: help dependencies configure build demo results results-online test test-docs test-web python python-test test-ecosystem bench-python reliability bench bench-data bench-export bench-sac bench-check bench-peers sanitize fuzz format lint install uninstall reference package tarball test-package results-next results-full fuzz-coverage test-slurm test-processes bench-processes clean
+.PHONY: help dependencies configure build demo results results-online test test-docs test-web python python-test test-ecosystem test-torch2 bench-python reliability bench bench-data bench-export bench-sac bench-check bench-peers sanitize fuzz format lint install uninstall reference package tarball test-package results-next results-full fuzz-coverage test-slurm test-processes bench-processes clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -72,6 +72,11 @@ python-test: python ## run the tests of the Python package
 test-ecosystem: python ## test together with Gymnasium, Minari, TensorBoard, ONNX Runtime, Optuna and PyTorch 2 from PyPI
 	cmake --build --preset release --target rl_training_cli -j $(JOBS)
 	tests/ecosystem/run.sh $(CURDIR)/build/python $(CURDIR)/$(PROGRAM) $(CURDIR)/build/ecosystem
+
+# TORCH_VERSION=2.6.0 tests that version instead of the newest.
+test-torch2: ## build against LibTorch 2 from PyPI in build/torch2 and run the tests with it
+	scripts/install_dependencies.sh python
+	tests/torch2/run.sh $(CURDIR)/build/torch2
 
 bench-python: python ## measure the speed of learn, of the program and of a step in a Python environment
 	cmake --build --preset release --target rl_training_cli -j $(JOBS)

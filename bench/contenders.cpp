@@ -1,6 +1,7 @@
 #include "bench/contenders.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <vector>

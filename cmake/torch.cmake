@@ -1,9 +1,15 @@
-# Uses the system's LibTorch. A Python module that shares LibTorch with `import torch` is built with
-# the LibTorch of the Python package `torch` (2.6 or newer) instead. The package's own CMake files
-# are not used: if the package was built with CUDA, they require a CUDA toolkit, although linking
-# does not.
+# Uses the system's LibTorch, or that of the Python package `torch` (2.6 or newer) if its directory is
+# RL_TRAINING_TORCH or if CMAKE_PREFIX_PATH contains torch.utils.cmake_prefix_path. A Python module
+# that is built with it shares LibTorch with `import torch`. The package's own CMake files are not
+# used: if the package was built with CUDA, they require a CUDA toolkit, although linking does not.
 set(RL_TRAINING_TORCH "" CACHE PATH
   "Directory of a Python package torch to build against in place of the system's LibTorch")
+foreach(prefix IN LISTS CMAKE_PREFIX_PATH)
+  if(NOT RL_TRAINING_TORCH AND EXISTS ${prefix}/Torch/TorchConfig.cmake
+      AND EXISTS ${prefix}/../../lib/libtorch_cpu.so)
+    get_filename_component(RL_TRAINING_TORCH ${prefix}/../.. REALPATH)
+  endif()
+endforeach()
 
 # With the system's LibTorch, the system's oneDNN is linked. The LibTorch of a Python package
 # contains another version of oneDNN, so the system's oneDNN is loaded at run time instead

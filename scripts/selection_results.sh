@@ -7,9 +7,9 @@
 #
 # SELECT_OPTIONS (default "--truth 20") is passed to `select`.
 # `pendulum` ranks policies of offline and online algorithms, so that some are better than anything in the data.
-# The Hopper tasks need a file with hopper-medium-v2 data in D4RL's layout; set HOPPER_MEDIUM to its path. `hopper`
-# ranks policies on mixed data: this file, episodes of six policies with noise, and episodes of random actions.
-# These six policies were trained with other seeds than the ranked policies. `hopper-narrow` ranks the same
+# The Hopper tasks need a file that D4RL's hopper-medium-v2 policy recorded in Hopper-v4; set HOPPER_MEDIUM to its
+# path. `hopper` ranks policies on mixed data: this file, episodes of six policies with noise, and episodes of random
+# actions. These six policies were trained with other seeds than the ranked policies. `hopper-narrow` ranks the same
 # policies on the file alone.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -33,7 +33,7 @@ train() { # arguments: task, algorithm:seed:updates; prints the directory of the
   place=$output/$1/$algo-$seed-$length
   if [[ $1 == hopper ]]; then
     config=hopper-medium-v2
-    more=(--set "dataset_path=$HOPPER_MEDIUM")
+    more=(--set env_id=Hopper-v4 --set "dataset_path=$HOPPER_MEDIUM")
   fi
   if [[ ! -e $place/done ]]; then
     rm -rf "$place"
