@@ -46,7 +46,9 @@ int run_bench(const BenchArguments& arguments, const Invocation& call) {
   if (arguments.scaling_model) {
     run_scaling_model(arguments.algo, arguments.round_count(), arguments.network(), call.json);
   } else if (arguments.overhead) {
-    run_overhead_bench(arguments.algo, arguments.round_count(), call.json);
+    const int64_t updates =
+        arguments.updates.given() ? arguments.updates.read("--updates", at_least(20)) : 300;
+    run_overhead_bench(arguments.algo, updates, arguments.round_count(), call.json);
   } else if (!arguments.evaluation.empty()) {
     run_evaluation_bench(arguments.evaluation, arguments.round_count(), call.json);
   } else if (arguments.envs || !arguments.env.empty()) {
@@ -120,7 +122,10 @@ void add_bench(CLI::App& program, Invocation& call) {
       ->type_name("N");
   command->add_option("--rounds", arguments->rounds.text, "rounds of alternating measurements")
       ->type_name("N");
-  command->add_option("--updates", arguments->updates.text, "updates per turn")->type_name("N");
+  command
+      ->add_option("--updates", arguments->updates.text,
+                   "updates per turn; with --overhead: of the measured run (300)")
+      ->type_name("N");
 }
 
 }  // namespace rl_training

@@ -29,7 +29,8 @@ std::string small_config(const std::string& algo) {
 // data; otherwise, it has default network sizes and learns from the first steps on. If actions are
 // continuous and observations are not images, the task is HalfCheetah instead of Pendulum,
 // because HalfCheetah's episodes are the longest of the common tasks.
-TrainConfig config_to_measure(const std::string& algo, const std::string& output_dir) {
+TrainConfig config_to_measure(const std::string& algo, int64_t updates,
+                              const std::string& output_dir) {
   auto config = read_train_config(load_config(small_config(algo)));
   const auto& info = find_algorithm(algo);
   if (info.actions != ActionKind::choices && !info.image_observations) {
@@ -49,7 +50,8 @@ TrainConfig config_to_measure(const std::string& algo, const std::string& output
   config.threads = 1;
   config.output_dir = output_dir;
   config.eval_episodes = TrainConfig().eval_episodes;
-  config.total_timesteps = config.collects_by_itself() ? 1500 : 300;
+  // An online run collects data for a while before it starts to learn.
+  config.total_timesteps = config.collects_by_itself() ? 5 * updates : updates;
   config.eval_interval = config.checkpoint_interval = config.total_timesteps;
   config.log_interval = kRowInterval;
   return config;
@@ -61,8 +63,7 @@ struct RunTimes {
   double row = 0, evaluation = 0, checkpoint = 0;
 };
 
-// Measures steps only in the second half of a short run, because an online run collects data for a
-// while before it starts to learn.
+// Measures steps only in the second half of a short run.
 class RunClock {
  public:
   Callbacks callbacks() {
@@ -106,10 +107,10 @@ class RunClock {
   std::vector<double> rows_;
 };
 
-RunTimes measure_run(const std::string& algo, int64_t rounds) {
+RunTimes measure_run(const std::string& algo, int64_t updates, int64_t rounds) {
   // Use the file system of the working directory, because runs are written there.
   const ScratchDirectory scratch(".");
-  auto run = Run::start(config_to_measure(algo, scratch.file("runs")), {});
+  auto run = Run::start(config_to_measure(algo, updates, scratch.file("runs")), {});
   RunClock clock;
   run->train(clock.callbacks());
   RunTimes times = clock.times();
@@ -122,24 +123,23 @@ RunTimes measure_run(const std::string& algo, int64_t rounds) {
 }
 
 // Sampling time as a share of the whole update time.
-double sampling_share(const std::string& algo) {
-  constexpr int64_t kUpdates = 400;
+double sampling_share(const std::string& algo, int64_t updates) {
   const auto ours = make_ours(BenchWork(algo), 1);
-  ours->seconds_for(kUpdates);
+  ours->seconds_for(updates);
   return ours->sampling_share();
 }
 
-Json measure_overhead(const std::string& algo, int64_t rounds) {
+Json measure_overhead(const std::string& algo, int64_t updates, int64_t rounds) {
   const TrainConfig defaults;
-  const RunTimes times = measure_run(algo, rounds);
-  const double share = sampling_share(algo);
+  const RunTimes times = measure_run(algo, updates, rounds);
+  const double share = sampling_share(algo, updates);
   const auto interval = static_cast<double>(defaults.checkpoint_interval);
   const double steps = times.step * interval;
   const double sampling = steps * share;
   const double rows = times.row * interval / static_cast<double>(defaults.log_interval);
   const double evaluations =
       times.evaluation * interval / static_cast<double>(defaults.eval_interval);
-  const double updates = steps - sampling;
+  const double seconds = steps - sampling;  // of the updates themselves
   return {{"algo", algo},
           {"interval", defaults.checkpoint_interval},
           {"step_ms", times.step * 1e3},
@@ -147,16 +147,16 @@ Json measure_overhead(const std::string& algo, int64_t rounds) {
           {"evaluation_ms", times.evaluation * 1e3},
           {"checkpoint_ms", times.checkpoint * 1e3},
           {"interval_seconds", steps},
-          {"sampling", sampling / updates},
-          {"rows", rows / updates},
-          {"evaluations", evaluations / updates},
-          {"checkpoints", times.checkpoint / updates},
-          {"overhead", (sampling + rows + evaluations + times.checkpoint) / updates}};
+          {"sampling", sampling / seconds},
+          {"rows", rows / seconds},
+          {"evaluations", evaluations / seconds},
+          {"checkpoints", times.checkpoint / seconds},
+          {"overhead", (sampling + rows + evaluations + times.checkpoint) / seconds}};
 }
 
 }  // namespace
 
-void run_overhead_bench(const std::string& algo, int64_t rounds, bool json) {
+void run_overhead_bench(const std::string& algo, int64_t updates, int64_t rounds, bool json) {
   std::vector<std::string> names;
   if (!algo.empty() && algo != "all") {
     names = {find_algorithm(algo).name};
@@ -169,7 +169,7 @@ void run_overhead_bench(const std::string& algo, int64_t rounds, bool json) {
   std::vector<std::vector<std::string>> rows;
   for (const auto& name : names) {
     print_note("measuring " + name + " ...");
-    const Json result = measure_overhead(name, rounds);
+    const Json result = measure_overhead(name, updates, rounds);
     const auto percent = [&](const char* key) {
       return fmt::format("{:.2f} %", 100 * result[key].get<double>());
     };

@@ -36,6 +36,11 @@ endif()
 set(TORCH_INCLUDE_DIRS ${RL_TRAINING_TORCH}/include
   ${RL_TRAINING_TORCH}/include/torch/csrc/api/include)
 set(TORCH_LIBRARIES ${RL_TRAINING_TORCH}/lib/libtorch_cpu.so ${RL_TRAINING_TORCH}/lib/libc10.so)
+# libtorch_cpu.so exports the functions of another version of Gloo. If several libraries export a
+# function, the first one that a program is linked with provides it, so the system's Gloo comes first.
+if(GLOO_LIBRARY AND GLOO_INCLUDE_DIR)
+  list(PREPEND TORCH_LIBRARIES "-Wl,--push-state,--no-as-needed,${GLOO_LIBRARY},--pop-state")
+endif()
 # The Python package contains the headers of fmt but not its library. The compiler finds these
 # headers before the system's, so fmt is used as a header-only library.
 if(EXISTS ${RL_TRAINING_TORCH}/include/fmt/format.h)

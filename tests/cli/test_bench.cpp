@@ -150,7 +150,8 @@ TEST(Bench, MeasuresTheTimeOfARunBeyondItsUpdates) {
 
 TEST(Bench, EveryAlgorithmHasASmallTaskForTheOverhead) {
   for (const char* algo : {"discrete_bc", "dqn", "decision_transformer"}) {
-    const auto result = run({"bench", "--overhead", "--algo", algo, "--rounds", "1", "--json"});
+    const auto result =
+        run({"bench", "--overhead", "--algo", algo, "--rounds", "1", "--updates", "20", "--json"});
     EXPECT_EQ(result.exit_code, 0) << result.err;
   }
 }
