@@ -42,7 +42,7 @@ Entry = collections.namedtuple("Entry", "config name steps settings file passes 
 OFFLINE = ["awac", "bc", "bcq", "bear", "cql", "crr", "iql", "rebrac", "td3_bc"]
 NEXT_OFFLINE = ["sac_n", "edac", "xql", "cal_ql", "fql", "td7", "decision_transformer"]
 # Runs on data that was recorded in the v4 tasks are also evaluated there.
-IN_V4 = {"hopper": "env_id=Hopper-v4", "halfcheetah": "env_id=HalfCheetah-v4"}
+IN_V4 = {"hopper": "env_id=Hopper-v4", "halfcheetah": "env_id=HalfCheetah-v4", "walker2d": "env_id=Walker2d-v4"}
 CORL_IQL = ("normalize_observations=true", "reward_preset=none")
 CORL_IQL_HOPPER = ("normalize_observations=true", "policy=deterministic", "tau=0.001")
 
@@ -50,6 +50,10 @@ CORL_IQL_HOPPER = ("normalize_observations=true", "policy=deterministic", "tau=0
 def medium(algo, task, updates, published, name="paper", settings=(), file=None):
     return Entry(f"{algo}/{task}-medium-v2", f"{algo} {task} ({name})", updates, settings, file or task,
                  published=published)
+
+
+def medium_v4(algo, task, updates, published, name="paper", settings=()):
+    return medium(algo, task, updates, published, name + ", in v4", (IN_V4[task], *settings), task + "-v4")
 
 
 # Algorithms of the short runs, with published scores where there are any.
@@ -121,8 +125,14 @@ GROUPS = {
              medium("iql", "hopper", 1000000, (66.3, None)),
              medium("iql", "halfcheetah", 1000000, (47.4, None)),
              medium("iql", "walker2d", 1000000, (78.3, None)),
-             medium("td3_bc", "hopper", 1000000, (60.4, 3.5), "paper, in Hopper-v4", (IN_V4["hopper"],), "hopper-v4"),
-             medium("cql", "hopper", 1000000, (59.1, 3.8))],
+             medium("cql", "hopper", 1000000, (59.1, 3.8)),
+             # Earlier runs with data that was recorded in the v4 tasks, to compare the simulators.
+             medium_v4("td3_bc", "hopper", 1000000, (60.4, 3.5)),
+             medium_v4("td3_bc", "halfcheetah", 300000, (48.1, 0.2), "paper, 300,000 updates"),
+             medium_v4("td3_bc", "walker2d", 300000, (82.7, 4.8), "paper, 300,000 updates"),
+             medium_v4("iql", "hopper", 300000, (67.5, 3.8), "CORL, 300,000 updates", CORL_IQL_HOPPER),
+             medium_v4("iql", "walker2d", 300000, (80.9, 3.2), "CORL, 300,000 updates", CORL_IQL),
+             medium_v4("iql", "halfcheetah", 300000, (48.3, 0.2), "CORL, 300,000 updates", CORL_IQL)],
 }
 # Plots of learning curves: file, title, group, and the runs to plot (label of the curve: name of the run).
 PLOTS = [
@@ -393,7 +403,8 @@ def algorithm_table(options, algo):
             records = [record for record in records_of(options, group) if record["name"] == name_of(entry)]
             if not entry.config.startswith(f"{algo}/") or not records:
                 continue
-            changes = f" ({listed(entry.settings)})" if entry.settings else ""
+            notes = [*entry.settings, *(["200,000 rows"] if entry.file == "hopper-fifth" else [])]
+            changes = f" ({listed(notes)})" if notes else ""
             curves = [[step[RETURN] for step in record["evaluations"]] for record in records]
             rows.append([f"`{entry.config}`{changes}", f"{length_of(records):,}",
                          listed(str(record["seed"]) for record in records),
