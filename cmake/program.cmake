@@ -22,7 +22,7 @@ add_program(rl_training_tensors cli/tensor_main.cpp)
 target_link_libraries(rl_training_tensors PRIVATE ${TENSOR_PROGRAM_LIBRARIES})
 set_target_properties(rl_training_tensors PROPERTIES
   RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/libexec
-  INSTALL_RPATH "$ORIGIN/empty_libraries;$ORIGIN/libraries")
+  INSTALL_RPATH "$ORIGIN/empty_libraries;$ORIGIN/libraries;${TORCH_RPATH}")
 find_program(LDD ldd)
 include(cmake/empty_libraries.cmake)
 make_empty_libraries(rl_training_tensors)

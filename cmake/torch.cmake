@@ -36,6 +36,7 @@ endif()
 set(TORCH_INCLUDE_DIRS ${RL_TRAINING_TORCH}/include
   ${RL_TRAINING_TORCH}/include/torch/csrc/api/include)
 set(TORCH_LIBRARIES ${RL_TRAINING_TORCH}/lib/libtorch_cpu.so ${RL_TRAINING_TORCH}/lib/libc10.so)
+set(TORCH_RPATH ${RL_TRAINING_TORCH}/lib)  # CMake omits it if it is below the build directory
 # libtorch_cpu.so exports the functions of another version of Gloo. If several libraries export a
 # function, the first one that a program is linked with provides it, so the system's Gloo comes first.
 if(GLOO_LIBRARY AND GLOO_INCLUDE_DIR)
