@@ -76,7 +76,7 @@ test-ecosystem: python ## test together with Gymnasium, Minari, TensorBoard, ONN
 # TORCH_VERSION=2.6.0 tests that version instead of the newest.
 test-torch2: ## build against LibTorch 2 from PyPI in build/torch2 and run the tests with it
 	scripts/install_dependencies.sh python
-	tests/torch2/run.sh $(CURDIR)/build/torch2
+	tests/torch2/run.sh $(CURDIR)/build/torch2 || test $$? = 77
 
 bench-python: python ## measure the speed of learn, of the program and of a step in a Python environment
 	cmake --build --preset release --target rl_training_cli -j $(JOBS)
