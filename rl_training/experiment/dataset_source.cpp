@@ -11,6 +11,7 @@
 #include "rl_training/envs/recipes.h"
 #include "rl_training/envs/registry.h"
 #include "rl_training/envs/rollout.h"
+#include "rl_training/envs/version_check.h"
 #include "rl_training/experiment/action_space_finder.h"
 
 namespace rl_training {
@@ -111,6 +112,7 @@ class Loader {
       for (const auto& warning : found) warnings_.push_back(path + ": " + warning.text());
       const auto name = kind == "auto" ? detect_dataset_kind(path) : kind;
       if (name == "minari") look_at_task(path);
+      if (name == "d4rl") look_at_version(dataset, path);
       return dataset;
     });
   }
@@ -149,6 +151,14 @@ class Loader {
     }
     if (task.ref_min_score && !reference_) {
       reference_ = ReferenceScores{*task.ref_min_score, *task.ref_max_score};
+    }
+  }
+
+  void look_at_version(const TransitionDataset& data, const std::string& path) {
+    if (env_.id == kNoEnvironment) return;
+    const auto env = make_environment(env_.id, env_options_);
+    if (const auto warning = other_version_warning(*env, data); !warning.empty()) {
+      warnings_.push_back(path + ": env_version: " + warning);
     }
   }
 

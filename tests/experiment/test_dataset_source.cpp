@@ -5,9 +5,12 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "rl_training/data/d4rl.h"
 #include "rl_training/data/minari_writer.h"
 #include "rl_training/data/npz.h"
 #include "rl_training/envs/recipes.h"
+#include "rl_training/envs/registry.h"
+#include "rl_training/envs/rollout.h"
 #include "rl_training/experiment/dataset_source.h"
 #include "tests/support/temporary_directory.h"
 
@@ -112,6 +115,23 @@ TEST(DatasetSource, JoinsSeveralMinariDatasets) {
     return data.mean_return() * static_cast<double>(data.episodes().size());
   };
   EXPECT_NEAR(sum(both), sum(first) + sum(second), 1e-6 * std::abs(sum(both)));
+}
+
+TEST(DatasetSource, AD4rlFileOfAnotherVersionOfTheTaskGivesAWarning) {
+  if (!find_environment("Hopper-v4")->unavailable.empty()) GTEST_SKIP() << "no MuJoCo";
+  const TemporaryDirectory directory;
+  DatasetOptions options;
+  options.source.kind = "d4rl";
+  options.source.path = directory / "hopper.hdf5";
+  save_d4rl_dataset(random_dataset("Hopper-v2", 300, 0), options.source.path);
+  const auto warns = [&](const char* env_id) {
+    for (const auto& warning : load_dataset(options, env_id).warnings) {
+      if (warning.starts_with(options.source.path + ": env_version: Hopper-v2")) return true;
+    }
+    return false;
+  };
+  EXPECT_FALSE(warns("Hopper-v2"));
+  EXPECT_TRUE(warns("Hopper-v4"));
 }
 
 TEST(DatasetSource, AMinariDatasetNamesItsTaskAndScores) {
