@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
-#include <memory>
 #include <vector>
 
 #include "rl_training/envs/registry.h"
