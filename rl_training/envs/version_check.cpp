@@ -133,20 +133,26 @@ Reproduced reproduce_transitions(Environment& env, const TransitionDataset& data
   return found;
 }
 
-std::string other_version_warning(Environment& env, const TransitionDataset& data) {
-  const std::string& id = env.spec().id;
-  const Reproduced own = reproduce_transitions(env, data);
-  if (own.compared < kFewestTransitions || own.mostly()) return "";
+std::string other_version_warning(const std::string& env_id, const EnvOptions& options,
+                                  const TransitionDataset& data) {
+  std::vector<std::string> others;
   for (const EnvInfo& info : environments()) {
-    if (info.id == id || family(info.id) != family(id) || !info.unavailable.empty()) continue;
-    const auto other = make_environment(info.id);
+    if (info.id != env_id && family(info.id) == family(env_id) && info.unavailable.empty()) {
+      others.push_back(info.id);
+    }
+  }
+  if (others.empty()) return "";
+  const Reproduced own = reproduce_transitions(*make_environment(env_id, options), data);
+  if (own.compared < kFewestTransitions || own.mostly()) return "";
+  for (const std::string& id : others) {
+    const auto other = make_environment(id);
     if (other->spec().observation.size() != data.obs_dim()) continue;
     const Reproduced found = reproduce_transitions(*other, data);
     if (found.compared < kFewestTransitions || !found.mostly()) continue;
     return fmt::format(
         "{} reproduces {} of {} recorded transitions, and the config's env_id {} reproduces {}: "
         "returns in {} are not comparable with the data",
-        info.id, found.equal, found.compared, id, own.equal, id);
+        id, found.equal, found.compared, env_id, own.equal, env_id);
   }
   return "";
 }

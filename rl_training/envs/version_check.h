@@ -3,6 +3,7 @@
 #include <string>
 
 #include "rl_training/data/transition_dataset.h"
+#include "rl_training/envs/env_options.h"
 #include "rl_training/envs/environment.h"
 
 namespace rl_training {
@@ -18,8 +19,9 @@ struct Reproduced {
 Reproduced reproduce_transitions(Environment& env, const TransitionDataset& data);
 
 // D4RL's files do not name the task in which they were recorded. If another version of the task
-// reproduces most transitions of the dataset and `env` does not, returns a warning that names this
-// version; otherwise returns "".
-std::string other_version_warning(Environment& env, const TransitionDataset& data);
+// reproduces most transitions of the dataset and the task itself does not, returns a warning that
+// names this version; otherwise returns "". Makes no environment if there is only one version.
+std::string other_version_warning(const std::string& env_id, const EnvOptions& options,
+                                  const TransitionDataset& data);
 
 }  // namespace rl_training

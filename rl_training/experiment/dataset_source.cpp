@@ -156,8 +156,8 @@ class Loader {
 
   void look_at_version(const TransitionDataset& data, const std::string& path) {
     if (env_.id == kNoEnvironment) return;
-    const auto env = make_environment(env_.id, env_options_);
-    if (const auto warning = other_version_warning(*env, data); !warning.empty()) {
+    const auto warning = other_version_warning(env_.id, env_options_, data);
+    if (!warning.empty()) {
       warnings_.push_back(path + ": env_version: " + warning);
     }
   }

@@ -28,9 +28,9 @@ TEST(VersionCheck, FindsTheVersionThatRecordedTheData) {
   EXPECT_EQ(own.equal, own.compared);
   EXPECT_EQ(other.compared, own.compared);
   EXPECT_EQ(other.equal, 0);
-  EXPECT_EQ(other_version_warning(*v2, data), "");
+  EXPECT_EQ(other_version_warning("Hopper-v2", {}, data), "");
   const auto text = std::to_string(own.compared);
-  EXPECT_EQ(other_version_warning(*v4, data),
+  EXPECT_EQ(other_version_warning("Hopper-v4", {}, data),
             "Hopper-v2 reproduces " + text + " of " + text +
                 " recorded transitions, and the config's env_id Hopper-v4 reproduces 0: returns in "
                 "Hopper-v4 are not comparable with the data");
@@ -38,7 +38,7 @@ TEST(VersionCheck, FindsTheVersionThatRecordedTheData) {
 
 TEST(VersionCheck, VersionsWithTheSameSimulatorAreEqual) {
   if (!has_mujoco()) GTEST_SKIP() << "no MuJoCo";
-  EXPECT_EQ(other_version_warning(*make_environment("Hopper-v5"), hopper_data("Hopper-v4")), "");
+  EXPECT_EQ(other_version_warning("Hopper-v5", {}, hopper_data("Hopper-v4")), "");
 }
 
 TEST(VersionCheck, ComparesNothingIfTheStateIsNotObserved) {
