@@ -8,7 +8,7 @@ namespace rl_training {
 
 CriticLoss critic_loss(const CriticEnsemble& critics, const Batch& batch,
                        const torch::Tensor& target) {
-  return {squared_error(critics.values(batch.obs(), batch.actions()), target), target.mean()};
+  return {squared_error(critics.values(batch.obs(), batch.actions()), target), mean_of(target)};
 }
 
 torch::Tensor least_value(const CriticEnsemble& critics, const torch::Tensor& obs,

@@ -37,11 +37,11 @@ AwacNetworks::AwacNetworks(const AwacOptions& options, const AlgorithmContext& c
 
 torch::Tensor awac_weights(const torch::Tensor& advantage, const AwacOptions& options) {
   const torch::NoGradGuard no_grad;
-  const auto exponent = advantage / options.awac_lambda;
   if (options.weight_normalization == AwacOptions::WeightNormalization::clip) {
-    return exp_weights(exponent, options.max_weight);
+    return exp_weights(advantage, 1.0 / options.awac_lambda, options.max_weight);
   }
-  return torch::softmax(exponent, 0) * static_cast<double>(advantage.numel());
+  return torch::softmax(advantage / options.awac_lambda, 0) *
+         static_cast<double>(advantage.numel());
 }
 
 // y = r + gamma (1 - d) min_i Q'_i(s', a'), where a' ~ pi(s') is clipped to [-1, 1].
@@ -73,8 +73,8 @@ WeightedCloningLoss awac_actor_loss(const AwacNetworks& networks, const Batch& b
                     .sub_(minimum(networks.critics.values(batch.obs(), own_actions)));
   }
   const auto weights = awac_weights(advantage, options);
-  return {weighted_cloning(weights, gaussian_log_prob(head, batch.actions())), advantage.mean(),
-          weights.mean()};
+  return {weighted_cloning(weights, gaussian_log_prob(head, batch.actions())), mean_of(advantage),
+          mean_of(weights)};
 }
 
 Metrics Awac::update(const Batch& batch, double lr_scale) {

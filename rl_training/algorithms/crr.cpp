@@ -74,7 +74,7 @@ torch::Tensor crr_weights(const torch::Tensor& advantage, const CrrOptions& opti
   if (options.weight_type == CrrOptions::WeightType::binary) {
     return advantage.gt(0).to(advantage.scalar_type());
   }
-  return exp_weights(advantage / options.beta, options.max_weight);
+  return exp_weights(advantage, 1.0 / options.beta, options.max_weight);
 }
 
 torch::Tensor crr_choose(const torch::Tensor& candidate_q, const torch::Tensor& uniform,

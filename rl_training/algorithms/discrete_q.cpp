@@ -56,7 +56,7 @@ DiscreteTdLoss discrete_td_loss(const DiscreteQNetworks& networks, const Batch& 
   DiscreteTdLoss result;
   result.values = choice_values(networks.critics, batch.obs());
   result.chosen = values_of(result.values, batch.actions());
-  result.critic = {torch::huber_loss(result.chosen, target), target.mean()};
+  result.critic = {torch::huber_loss(result.chosen, target), mean_of(target)};
   return result;
 }
 

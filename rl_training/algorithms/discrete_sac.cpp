@@ -69,7 +69,7 @@ DiscreteSacCriticLoss discrete_sac_critic_loss(const DiscreteSacNetworks& networ
   const auto members = static_cast<double>(values.size(0));
   DiscreteSacCriticLoss result;
   result.loss = torch::huber_loss(chosen, target.expand_as(chosen)) * members;
-  result.target_q_mean = target.mean();
+  result.target_q_mean = mean_of(target);
   if (cql_alpha > 0) {
     result.cql_diff = conservative_difference(values, chosen);
     result.loss = result.loss + cql_alpha * members * result.cql_diff;

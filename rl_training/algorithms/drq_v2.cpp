@@ -120,7 +120,8 @@ CriticLoss drq_v2_critic_loss(const DrqV2Networks& networks, const Batch& batch,
     const auto next_q = networks.critics_target.values(next_features, next_actions);
     target = td_target(batch.rewards(), batch.discount(), minimum(next_q));
   }
-  return {squared_error(networks.critics.values(features, batch.actions()), target), target.mean()};
+  return {squared_error(networks.critics.values(features, batch.actions()), target),
+          mean_of(target)};
 }
 
 // L = -mean min_i Q_i(h, b) with b = truncated_normal(pi(h), noise, clip) and the encoded image h

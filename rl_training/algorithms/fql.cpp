@@ -86,7 +86,7 @@ torch::Tensor fql_target(const FqlNetworks& networks, const Batch& batch,
 CriticLoss fql_critic_loss(const FqlNetworks& networks, const Batch& batch,
                            const torch::Tensor& target) {
   const auto q = networks.critics.values(batch.obs(), batch.actions());
-  return {squared_error(q, target, 1.0 / static_cast<double>(q.size(0))), target.mean()};
+  return {squared_error(q, target, 1.0 / static_cast<double>(q.size(0))), mean_of(target)};
 }
 
 // x_t = (1 - t) z + t a;  L = mean (v(s, x_t, t) - (a - z))^2 over rows and action dimensions

@@ -83,7 +83,7 @@ torch::Tensor iql_target_q(const IqlNetworks& networks, const Batch& batch) {
 IqlValueLoss iql_value_loss(const IqlNetworks& networks, const Batch& batch,
                             const torch::Tensor& target_q, const IqlOptions& options) {
   const auto value = networks.values(batch.obs());
-  return {expectile_loss(target_q - value, options.expectile), value.detach().mean()};
+  return {expectile_loss(value, target_q, options.expectile), mean_of(without_graph(value))};
 }
 
 // w = min(exp(beta (min_i Q'_i(s, a) - V(s))), max_weight), without gradient.
@@ -94,12 +94,12 @@ WeightedCloningLoss iql_actor_loss(const IqlNetworks& networks, const Batch& bat
   {
     const torch::NoGradGuard no_grad;
     advantage = target_q - networks.values(batch.obs());
-    weights = exp_weights(advantage * options.beta, options.max_weight);
+    weights = exp_weights(advantage, options.beta, options.max_weight);
   }
   const auto head = networks.actor.head(batch.obs());
   const auto fit = options.deterministic() ? -(head.mean() - batch.actions()).square().sum(1)
                                            : gaussian_log_prob(head, batch.actions());
-  return {weighted_cloning(weights, fit), advantage.mean(), weights.mean()};
+  return {weighted_cloning(weights, fit), mean_of(advantage), mean_of(weights)};
 }
 
 torch::Tensor iql_target(const IqlNetworks& networks, const Batch& batch) {

@@ -1,4 +1,6 @@
 #pragma once
+#include <array>
+
 #include "rl_training/algorithms/actor_critic.h"
 #include "rl_training/algorithms/log_std_bounds.h"
 
@@ -34,7 +36,10 @@ struct IqlNetworks {
   IqlNetworks(const ImplicitOptions& options, const AlgorithmContext& context, Rng rng,
               LayerNorm value_norm = LayerNorm::none);
   // V(s), [rows].
-  torch::Tensor values(const torch::Tensor& obs) const { return value.forward(obs).view({-1}); }
+  torch::Tensor values(const torch::Tensor& obs) const {
+    const std::array<int64_t, 1> shape = {obs.size(0)};
+    return value.forward(obs, {}, {.shape = shape});
+  }
   void visit_state(StateVisitor& state);
 
   GaussianActor actor;

@@ -51,9 +51,8 @@ torch::Tensor smoothed_next_actions(const DeterministicNetworks& networks, const
                                     const torch::Tensor& noise,
                                     const DelayedActorOptions& options) {
   const torch::NoGradGuard no_grad;
-  const auto clipped =
-      (noise * options.policy_noise).clamp_(-options.noise_clip, options.noise_clip);
-  return networks.actor_target.actions(batch.next_obs()).add_(clipped).clamp_(-1.0, 1.0);
+  return add_clipped_noise(networks.actor_target.actions(batch.next_obs()), noise,
+                           options.policy_noise, options.noise_clip);
 }
 
 // y = r + gamma (1 - d) min_i Q'_i(s', b) with the smoothed next actions b.
@@ -74,8 +73,8 @@ CriticLoss td3_critic_loss(const DeterministicNetworks& networks, const Batch& b
 Td3ActorLoss td3_actor_loss(const DeterministicNetworks& networks, const Batch& batch) {
   const auto q =
       networks.critics.first_value(batch.obs(), networks.actor.actions(batch.obs()), Use::frozen);
-  const auto q_mean = q.mean();
-  return {-q_mean, q_mean};
+  const auto q_mean = mean_of(q);
+  return {weighted_sum({{-1.0, q_mean}}), q_mean};
 }
 
 Metrics Td3::update(const Batch& batch, double lr_scale) {

@@ -1,5 +1,9 @@
 #include "rl_training/algorithms/td3_bc.h"
 
+#include <algorithm>
+
+#include "rl_training/models/losses.h"
+
 namespace rl_training {
 
 void Td3BcOptions::visit_options(OptionVisitor& options) {
@@ -15,10 +19,10 @@ Td3BcActorLoss td3_bc_actor_loss(const Td3Networks& networks, const Batch& batch
                                  const Td3BcOptions& options) {
   const auto actions = networks.actor.actions(batch.obs());
   const auto q = networks.critics.first_value(batch.obs(), actions, Use::frozen);
-  const auto q_mean = q.mean();
-  const auto lambda = options.bc_alpha / q.detach().abs().mean().clamp_min(1e-6);
-  const auto bc_loss = torch::mse_loss(actions, batch.actions());
-  return {bc_loss - lambda * q_mean, bc_loss, lambda, q_mean};
+  const auto q_mean = mean_of(q);
+  const double lambda = options.bc_alpha / std::max(mean_abs(q), 1e-6);
+  const auto bc_loss = mean_squared_error(actions, batch.actions());
+  return {weighted_sum({{1.0, bc_loss}, {-lambda, q_mean}}), bc_loss, scalar(lambda), q_mean};
 }
 
 JointLoss<CriticLoss, Td3BcActorLoss> td3_bc_loss(const Td3Networks& networks, const Batch& batch,

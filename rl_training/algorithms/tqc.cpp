@@ -43,10 +43,10 @@ CriticLoss tqc_critic_loss(const TqcNetworks& networks, const Batch& batch,
     const int64_t kept = options.num_critics * (options.num_quantiles - options.drop_per_critic);
     const auto lowest = std::get<0>(pooled.sort(1)).narrow(1, 0, kept);
     const auto value = lowest - (alpha * next.log_prob).unsqueeze(1);
-    target = td_target(batch.rewards().unsqueeze(1), batch.discount().unsqueeze(1), value);
+    target = td_target(batch.rewards(), batch.discount(), value);
   }
   return {quantile_huber(networks.critics.distributions(batch.obs(), batch.actions()), target),
-          target.mean()};
+          mean_of(target)};
 }
 
 // L = mean (alpha log pi(b|s) - Q(s, b))

@@ -35,7 +35,7 @@ IqlValueLoss xql_value_loss(const IqlNetworks& networks, const Batch& batch,
 CriticLoss xql_critic_loss(const IqlNetworks& networks, const Batch& batch) {
   const auto target = iql_target(networks, batch);
   return {huber_error(networks.critics.values(batch.obs(), batch.actions()), target, kHuberDelta),
-          target.mean()};
+          mean_of(target)};
 }
 
 IqlValueLoss Xql::value_loss(const Batch& batch, const torch::Tensor& target_q) {

@@ -1,62 +1,29 @@
 #include "rl_training/models/losses.h"
 
-#include <torch/csrc/autograd/function.h>
-#include <torch/csrc/autograd/functions/utils.h>
-
 #include <algorithm>
 #include <cmath>
 
-#include "rl_training/models/backward_node.h"
 #include "rl_training/models/compute.h"
 #include "rl_training/models/kernels.h"
 #include "rl_training/models/tensor_memory.h"
 
 namespace rl_training {
-namespace {
-
-namespace autograd = torch::autograd;
-
-// Backward node of a scalar whose gradients were already computed in the forward pass.
-class KnownGradients : public autograd::Node {
- public:
-  explicit KnownGradients(autograd::variable_list gradients) : gradients_(std::move(gradients)) {}
-
-  autograd::variable_list apply(autograd::variable_list&& incoming) override {
-    const float scale = number(incoming[0]);
-    if (scale == 1.0f) return gradients_;
-    autograd::variable_list scaled;
-    for (const auto& gradient : gradients_) scaled.push_back(gradient * scale);
-    return scaled;
+torch::Tensor minimum(const torch::Tensor& values) {
+  if (values.requires_grad() || values.dim() != 2) return values.amin(0);
+  const int64_t members = values.size(0), rows = values.size(1);
+  const auto plain = values.contiguous();
+  const float* v = plain.data_ptr<float>();
+  auto result = reused_floats({rows});
+  float* least = result.data_ptr<float>();
+  std::copy_n(v, rows, least);
+  for (int64_t m = 1; m < members; ++m) {
+    for (int64_t i = 0; i < rows; ++i) {
+      const float value = v[m * rows + i];
+      if (value < least[i] || std::isnan(value)) least[i] = value;
+    }
   }
-
- private:
-  autograd::variable_list gradients_;
-};
-
-torch::Tensor with_gradients(double value, const autograd::variable_list& inputs,
-                             autograd::variable_list gradients) {
-  bool wanted = false;
-  for (const auto& input : inputs) wanted = wanted || input.requires_grad();
-  if (!wanted || !torch::GradMode::is_enabled()) return scalar(value);
-  auto result = empty_floats({});
-  *result.data_ptr<float>() = static_cast<float>(value);
-  const auto node = make_backward_node<KnownGradients>(std::move(gradients));
-  node->set_next_edges(autograd::collect_next_edges(inputs));
-  autograd::set_history(result, node);
   return result;
 }
-
-}  // namespace
-
-torch::Tensor scalar(double value) {
-  auto result = reused_floats({});
-  *result.data_ptr<float>() = static_cast<float>(value);
-  return result;
-}
-
-float number(const torch::Tensor& value) { return *value.data_ptr<float>(); }
-
-torch::Tensor minimum(const torch::Tensor& values) { return values.amin(0); }
 
 torch::Tensor min_max_mix(const torch::Tensor& values, double lambda) {
   return lambda * values.amin(0) + (1.0 - lambda) * values.amax(0);
@@ -66,8 +33,31 @@ torch::Tensor repeat_rows(const torch::Tensor& x, int64_t n) { return x.repeat_i
 
 torch::Tensor td_target(const torch::Tensor& rewards, const torch::Tensor& discount,
                         const torch::Tensor& next_value) {
-  const torch::NoGradGuard no_grad;
-  return torch::addcmul(rewards, discount, next_value);
+  const auto plain = next_value.contiguous();
+  const int64_t rows = plain.size(0), columns = plain.numel() / rows;
+  const float* r = rewards.data_ptr<float>();
+  const float* d = discount.data_ptr<float>();
+  const float* v = plain.data_ptr<float>();
+  auto target = reused_floats(plain.sizes());
+  float* y = target.data_ptr<float>();
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t j = i * columns; j < (i + 1) * columns; ++j) y[j] = r[i] + d[i] * v[j];
+  }
+  return target;
+}
+
+torch::Tensor add_clipped_noise(const torch::Tensor& actions, const torch::Tensor& noise,
+                                double scale, double bound) {
+  const auto plain = actions.contiguous();
+  const float* a = plain.data_ptr<float>();
+  const float* e = noise.data_ptr<float>();
+  const auto factor = static_cast<float>(scale), most = static_cast<float>(bound);
+  auto result = reused_floats(plain.sizes());
+  float* out = result.data_ptr<float>();
+  for (int64_t i = 0; i < plain.numel(); ++i) {
+    out[i] = std::clamp(a[i] + std::clamp(factor * e[i], -most, most), -1.0f, 1.0f);
+  }
+  return result;
 }
 
 SoftTarget soft_td_target(const torch::Tensor& rewards, const torch::Tensor& discount,
@@ -167,10 +157,40 @@ SoftActorLoss soft_actor_loss(const torch::Tensor& log_prob, const torch::Tensor
       scalar(-log_prob_sum / static_cast<double>(rows))};
 }
 
-torch::Tensor expectile_loss(const torch::Tensor& difference, double expectile) {
-  const auto weights = difference.detach().gt(0).to(torch::kFloat);
-  weights.mul_(2.0 * expectile - 1.0).add_(1.0 - expectile);
-  return torch::dot(weights, difference.square()) / static_cast<double>(difference.numel());
+torch::Tensor mean_squared_error(const torch::Tensor& x, const torch::Tensor& y) {
+  const auto plain = x.contiguous(), plain_y = y.contiguous();
+  const int64_t count = plain.numel();
+  const float* v = plain.data_ptr<float>();
+  const float* t = plain_y.data_ptr<float>();
+  auto gradient = reused_floats(plain.sizes());
+  float* g = gradient.data_ptr<float>();
+  const float scale = 2.0f / static_cast<float>(count);
+  double sum = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const float error = v[i] - t[i];
+    sum += static_cast<double>(error) * static_cast<double>(error);
+    g[i] = scale * error;
+  }
+  return with_gradients(sum / static_cast<double>(count), {x}, {gradient});
+}
+
+torch::Tensor expectile_loss(const torch::Tensor& values, const torch::Tensor& target,
+                             double expectile) {
+  const auto plain = values.contiguous();
+  const int64_t rows = plain.numel();
+  const float* v = plain.data_ptr<float>();
+  const float* y = target.data_ptr<float>();
+  auto gradient = reused_floats(plain.sizes());
+  float* g = gradient.data_ptr<float>();
+  const auto above = static_cast<float>(expectile), below = static_cast<float>(1.0 - expectile);
+  const float scale = -2.0f / static_cast<float>(rows);
+  double sum = 0;
+  for (int64_t i = 0; i < rows; ++i) {
+    const float u = y[i] - v[i], weighted = (u > 0 ? above : below) * u;
+    sum += static_cast<double>(weighted) * static_cast<double>(u);
+    g[i] = scale * weighted;
+  }
+  return with_gradients(sum / static_cast<double>(rows), {values}, {gradient});
 }
 
 torch::Tensor gumbel_loss(const torch::Tensor& difference, double temperature, double clip) {
@@ -184,13 +204,34 @@ torch::Tensor huber_error(const torch::Tensor& values, const torch::Tensor& targ
          static_cast<double>(values.size(0));
 }
 
-torch::Tensor exp_weights(const torch::Tensor& exponent, double cap) {
-  const torch::NoGradGuard no_grad;
-  return exponent.clamp_max(std::log(cap)).exp_();
+torch::Tensor exp_weights(const torch::Tensor& x, double factor, double cap) {
+  const auto plain = x.contiguous();
+  const float* from = plain.data_ptr<float>();
+  const auto scale = static_cast<float>(factor), most = static_cast<float>(std::log(cap));
+  auto weights = reused_floats(plain.sizes());
+  float* w = weights.data_ptr<float>();
+  for (int64_t i = 0; i < plain.numel(); ++i) {
+    const float exponent = scale * from[i];
+    w[i] = exponent > most ? most : exponent;
+  }
+  kernels().exp(w, plain.numel(), w);
+  return weights;
 }
 
 torch::Tensor weighted_cloning(const torch::Tensor& weights, const torch::Tensor& log_prob) {
-  return torch::dot(weights.detach(), log_prob) / -static_cast<double>(log_prob.numel());
+  const auto plain = log_prob.contiguous(), plain_weights = weights.contiguous();
+  const int64_t rows = plain.numel();
+  const float* l = plain.data_ptr<float>();
+  const float* w = plain_weights.data_ptr<float>();
+  auto gradient = reused_floats(plain.sizes());
+  float* g = gradient.data_ptr<float>();
+  const float each = -1.0f / static_cast<float>(rows);
+  double sum = 0;
+  for (int64_t i = 0; i < rows; ++i) {
+    sum += static_cast<double>(w[i]) * static_cast<double>(l[i]);
+    g[i] = each * w[i];
+  }
+  return with_gradients(-sum / static_cast<double>(rows), {log_prob}, {gradient});
 }
 
 }  // namespace rl_training

@@ -1,14 +1,12 @@
 #pragma once
 #include <torch/types.h>
 
+#include "rl_training/models/scalars.h"
+
 namespace rl_training {
 
-// `scalar` creates a scalar tensor. `number` reads the value of a scalar tensor directly from
-// memory.
-torch::Tensor scalar(double value);
-float number(const torch::Tensor& value);
-
-// The smallest value over the members for each row: [members, rows] -> [rows].
+// The smallest value over the members for each row: [members, rows] -> [rows]. NaN if a member is
+// NaN.
 torch::Tensor minimum(const torch::Tensor& values);
 
 // Weighted mean of the smallest and the largest member: lambda min + (1 - lambda) max, [rows].
@@ -19,14 +17,22 @@ torch::Tensor min_max_mix(const torch::Tensor& values, double lambda);
 // row i of x.
 torch::Tensor repeat_rows(const torch::Tensor& x, int64_t n);
 
-// r + discount next_value, without gradient. All tensors are [rows].
+// r + discount next_value, without gradient: [rows], [rows], [rows] or [rows, n] -> the shape of
+// next_value.
 torch::Tensor td_target(const torch::Tensor& rewards, const torch::Tensor& discount,
                         const torch::Tensor& next_value);
+
+// clip(actions + clip(scale noise, +-bound), +-1), without gradient. All tensors have one shape.
+torch::Tensor add_clipped_noise(const torch::Tensor& actions, const torch::Tensor& noise,
+                                double scale, double bound);
 
 // `scale` sum_i mean (values_i - target)^2, where i runs over members and the mean is over rows.
 // One autograd node: [members, rows], [rows] -> scalar.
 torch::Tensor squared_error(const torch::Tensor& values, const torch::Tensor& target,
                             double scale = 1.0);
+
+// The mean of (x - y)^2 over all values, with gradient with respect to x. One autograd node.
+torch::Tensor mean_squared_error(const torch::Tensor& x, const torch::Tensor& y);
 
 struct SoftTarget {
   torch::Tensor values, mean;  // [rows], and their mean as a scalar
@@ -54,9 +60,11 @@ struct SoftActorLoss {
 SoftActorLoss soft_actor_loss(const torch::Tensor& log_prob, const torch::Tensor& values,
                               const torch::Tensor& alpha, Reduce reduce);
 
-// The mean over rows of |expectile - 1[u < 0]| u^2 with u = difference, [rows]. An expectile of 0.5
-// gives half the mean square; larger values emphasise positive differences.
-torch::Tensor expectile_loss(const torch::Tensor& difference, double expectile);
+// The mean over rows of |expectile - 1[u < 0]| u^2 with u = target - values, both [rows], with
+// gradient with respect to the values. One autograd node. An expectile of 0.5 gives half the mean
+// square; larger values emphasise values below the target.
+torch::Tensor expectile_loss(const torch::Tensor& values, const torch::Tensor& target,
+                             double expectile);
 
 // Gumbel regression: the mean over rows of exp(z) - z - 1 with z = min(difference / temperature,
 // clip), [rows]. To prevent overflow, the loss is scaled by exp(-m) with m = max(max z, -1),
@@ -67,12 +75,12 @@ torch::Tensor gumbel_loss(const torch::Tensor& difference, double temperature, d
 // Like squared_error with scale 1, but with Huber's loss: x^2 / 2 up to |x| = delta, linear beyond.
 torch::Tensor huber_error(const torch::Tensor& values, const torch::Tensor& target, double delta);
 
-// min(exp(exponent), cap) without gradient. Clips the exponent instead of the result, which
+// min(exp(factor x), cap) without gradient. Clips the exponent instead of the result, which
 // prevents overflow.
-torch::Tensor exp_weights(const torch::Tensor& exponent, double cap);
+torch::Tensor exp_weights(const torch::Tensor& x, double factor, double cap);
 
 // The negative mean over rows of weights * log_prob, both [rows], without gradient through the
-// weights.
+// weights. One autograd node.
 torch::Tensor weighted_cloning(const torch::Tensor& weights, const torch::Tensor& log_prob);
 
 }  // namespace rl_training

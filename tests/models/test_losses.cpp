@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 #include "rl_training/models/losses.h"
 #include "rl_training/util/rng.h"
 
@@ -105,6 +108,41 @@ TEST(Losses, TargetsStopAtTerminationsOnly) {
                                 torch::tensor({10.0f, 10.0f}));
   EXPECT_NEAR(target[0].item<double>(), 10.0, 1e-6);
   EXPECT_NEAR(target[1].item<double>(), 2.0, 1e-6);
+  const auto wide = td_target(torch::tensor({1.0f, 2.0f}), torch::tensor({0.5f, 0.0f}),
+                              torch::tensor({{10.0f, 20.0f}, {10.0f, 20.0f}}));
+  EXPECT_TRUE(torch::equal(wide, torch::tensor({{6.0f, 11.0f}, {2.0f, 2.0f}})));
+}
+
+TEST(Losses, MinimumOverMembersKeepsNaN) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const auto values = torch::tensor({{1.0f, 5.0f, nan, 2.0f}, {3.0f, -4.0f, 1.0f, nan}});
+  const auto least = minimum(values);
+  EXPECT_TRUE(torch::equal(least.narrow(0, 0, 2), torch::tensor({1.0f, -4.0f})));
+  EXPECT_TRUE(std::isnan(least[2].item<float>()));
+  EXPECT_TRUE(std::isnan(least[3].item<float>()));
+}
+
+// 0.5 + clip(2 * 0.05, +-0.3) = 0.6;  0.9 + clip(2 * 1, +-0.3) = 1.2, clipped to 1;
+// -0.9 + clip(2 * -1, +-0.3) = -1.2, clipped to -1
+TEST(Losses, ClippedNoiseByHand) {
+  const auto actions = torch::tensor({{0.5f, 0.9f, -0.9f}});
+  const auto noise = torch::tensor({{0.05f, 1.0f, -1.0f}});
+  expect_close(add_clipped_noise(actions, noise, 2.0, 0.3), torch::tensor({{0.6f, 1.0f, -1.0f}}));
+  EXPECT_EQ(actions[0][0].item<float>(), 0.5f);
+}
+
+TEST(Losses, MeanSquaredErrorEqualsPlainTorch) {
+  Rng rng(4);
+  const auto x = draw(rng, {5, 3}), y = draw(rng, {5, 3});
+  for (const double factor : kFactors) {
+    const auto fused = leaf(x), plain = leaf(x);
+    const auto loss = mean_squared_error(fused, y) * factor;
+    const auto expected = torch::mse_loss(plain, y) * factor;
+    EXPECT_NEAR(loss.item<double>(), expected.item<double>(), 1e-5);
+    loss.backward();
+    expected.backward();
+    expect_close(fused.grad(), plain.grad());
+  }
 }
 
 }  // namespace

@@ -6,7 +6,8 @@ namespace rl_training::test_weighted_losses {
 namespace {
 
 double expectile_of(float difference, double expectile) {
-  return expectile_loss(torch::tensor({difference}), expectile).item<double>();
+  return expectile_loss(torch::tensor({1.0f}), torch::tensor({1.0f + difference}), expectile)
+      .item<double>();
 }
 
 TEST(ExpectileLoss, WeighsTheTwoSidesDifferently) {
@@ -17,20 +18,27 @@ TEST(ExpectileLoss, WeighsTheTwoSidesDifferently) {
 
 TEST(ExpectileLoss, AtOneHalfItIsHalfTheMeanSquare) {
   const auto u = torch::tensor({2.0f, -3.0f, 0.5f, -0.25f});
-  EXPECT_NEAR(expectile_loss(u, 0.5).item<double>(), 0.5 * u.square().mean().item<double>(), 1e-6);
+  EXPECT_NEAR(expectile_loss(torch::zeros({4}), u, 0.5).item<double>(),
+              0.5 * u.square().mean().item<double>(), 1e-6);
 }
 
-// The gradient is dL/du = 2 |expectile - 1[u < 0]| u / rows.
+// The gradient is dL/dvalue = -2 |expectile - 1[u < 0]| u / rows with u = target - value.
 TEST(ExpectileLoss, Gradient) {
-  const auto u = torch::tensor({2.0f, -3.0f}).set_requires_grad(true);
-  expectile_loss(u, 0.9).backward();
-  EXPECT_NEAR(u.grad()[0].item<double>(), 0.9 * 2, 1e-6);
-  EXPECT_NEAR(u.grad()[1].item<double>(), -0.1 * 3, 1e-6);
+  const auto values = torch::tensor({1.0f, 4.0f}).set_requires_grad(true);
+  expectile_loss(values, torch::tensor({3.0f, 1.0f}), 0.9).backward();
+  EXPECT_NEAR(values.grad()[0].item<double>(), -0.9 * 2, 1e-6);
+  EXPECT_NEAR(values.grad()[1].item<double>(), 0.1 * 3, 1e-6);
 }
 
 TEST(ExpWeights, AreCutWithoutOverflow) {
-  const auto weights = exp_weights(torch::tensor({0.0f, std::log(30.0f), 1e30f, -1e30f, 1.0f}), 20);
+  const auto weights =
+      exp_weights(torch::tensor({0.0f, std::log(30.0f), 1e30f, -1e30f, 1.0f}), 1, 20);
   EXPECT_TRUE(torch::allclose(weights, torch::tensor({1.0f, 20.0f, 20.0f, 0.0f, 2.7182818f})));
+}
+
+TEST(ExpWeights, MultiplyTheExponent) {
+  const auto weights = exp_weights(torch::tensor({0.5f, -1.0f}), 2, 100);
+  EXPECT_TRUE(torch::allclose(weights, torch::tensor({2.7182818f, 0.1353353f})));
 }
 
 TEST(WeightedCloning, WeightsAreConstants) {
