@@ -140,6 +140,23 @@ void add_column_block(const float* d, const float* x, int64_t rows, int64_t colu
   for (int64_t k = 0; k < kVectors; ++k) store(out + k * kWidth, sums[k]);
 }
 
+// The same for a single column, with several independent sums.
+void add_one_column(const float* d, const float* x, int64_t rows, int64_t columns, float* out) {
+  constexpr int64_t kSums = 4;
+  float sums[kSums] = {*out};
+  const auto add = [&](int64_t i, float& sum) {
+    const float given = x[i * columns];
+    sum += d != nullptr ? d[i] * given : given;
+  };
+  int64_t i = 0;
+  for (; i + kSums <= rows; i += kSums) {
+#pragma GCC unroll 4
+    for (int64_t k = 0; k < kSums; ++k) add(i + k, sums[k]);
+  }
+  for (; i < rows; ++i) add(i, sums[0]);
+  *out = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
 void add_weighted_columns(const float* d, const float* x, int64_t rows, int64_t columns,
                           float* out) {
   constexpr int64_t kBlock = 4;
@@ -147,10 +164,10 @@ void add_weighted_columns(const float* d, const float* x, int64_t rows, int64_t 
   for (; first + kBlock * kWidth <= columns; first += kBlock * kWidth) {
     add_column_block<kBlock>(d, x + first, rows, columns, out + first);
   }
-  for (int64_t i = 0; i < rows && first < columns; ++i) {
-    const float* row = x + i * columns;
-    for (int64_t j = first; j < columns; ++j) out[j] += d != nullptr ? d[i] * row[j] : row[j];
+  for (; first + kWidth <= columns; first += kWidth) {
+    add_column_block<1>(d, x + first, rows, columns, out + first);
   }
+  for (; first < columns; ++first) add_one_column(d, x + first, rows, columns, out + first);
 }
 
 void add_columns(const float* delta, int64_t rows, int64_t columns, float* out) {
@@ -181,6 +198,43 @@ void gather_rows(float* values, const int64_t* rows, int64_t count, int64_t colu
     for (; j + kWidth <= columns; j += kWidth) store(to + j, load(from + j));
     for (; j < columns; ++j) to[j] = from[j];
   }
+}
+
+void take_minimum(float* least, const float* values, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    const float a = least[i], b = values[i];
+    least[i] = a < b || a != a ? a : b;
+  }
+}
+
+void add_clipped_noise(const float* a, const float* e, int64_t count, float scale, float bound,
+                       float* out) {
+  // The comparisons are written so that NaN stays NaN.
+  const auto clip = [](float x, float most) {
+    const float low = x < -most ? -most : x;
+    return low > most ? most : low;
+  };
+  for (int64_t i = 0; i < count; ++i) out[i] = clip(a[i] + clip(scale * e[i], bound), 1.0f);
+}
+
+double squared_error(const float* x, const float* y, int64_t count, float scale, float* slope) {
+  double sums[kLanes] = {};
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    for (int64_t k = 0; k < kLanes; ++k) {
+      const float error = x[i + k] - y[i + k];
+      slope[i + k] = scale * error;
+      sums[k] += static_cast<double>(error) * static_cast<double>(error);
+    }
+  }
+  for (int64_t k = 0; i + k < count; ++k) {
+    const float error = x[i + k] - y[i + k];
+    slope[i + k] = scale * error;
+    sums[k] += static_cast<double>(error) * static_cast<double>(error);
+  }
+  double total = 0;
+  for (const double sum : sums) total += sum;
+  return total;
 }
 
 // The moments of parameters with zero gradients (dead units) decay geometrically. They are set to
@@ -261,6 +315,9 @@ const Kernels kKernels = {KERNEL_TEXT(KERNEL_SET),
                           outer,
                           add_weighted_columns,
                           gather_rows,
+                          take_minimum,
+                          add_clipped_noise,
+                          squared_error,
                           quantile_huber,
                           squared_mmd,
                           adam,

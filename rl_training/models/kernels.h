@@ -61,6 +61,13 @@ struct Kernels {
                                float* out);
   // values[i, :] = values[rows[i], :] in place; rows[i] >= i
   void (*gather_rows)(float* values, const int64_t* rows, int64_t count, int64_t columns);
+  // least = min(least, values), NaN if either is NaN
+  void (*take_minimum)(float* least, const float* values, int64_t count);
+  // out = clip(a + clip(scale e, +-bound), +-1)
+  void (*add_clipped_noise)(const float* a, const float* e, int64_t count, float scale, float bound,
+                            float* out);
+  // slope = scale (x - y); returns the sum of (x - y)^2
+  double (*squared_error)(const float* x, const float* y, int64_t count, float scale, float* slope);
   // sum_j |level - 1[y_j < q]| huber(y_j - q), and its derivative with respect to q.
   float (*quantile_huber)(float q, float level, const float* y, int64_t count, float* slope);
   // squared = sum_ij w_i w_j exp(factor d(p_i, p_j)) and its gradient with respect to the points p,

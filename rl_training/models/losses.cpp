@@ -16,12 +16,7 @@ torch::Tensor minimum(const torch::Tensor& values) {
   auto result = reused_floats({rows});
   float* least = result.data_ptr<float>();
   std::copy_n(v, rows, least);
-  for (int64_t m = 1; m < members; ++m) {
-    for (int64_t i = 0; i < rows; ++i) {
-      const float value = v[m * rows + i];
-      if (value < least[i] || std::isnan(value)) least[i] = value;
-    }
-  }
+  for (int64_t m = 1; m < members; ++m) kernels().take_minimum(least, v + m * rows, rows);
   return result;
 }
 
@@ -49,14 +44,10 @@ torch::Tensor td_target(const torch::Tensor& rewards, const torch::Tensor& disco
 torch::Tensor add_clipped_noise(const torch::Tensor& actions, const torch::Tensor& noise,
                                 double scale, double bound) {
   const auto plain = actions.contiguous();
-  const float* a = plain.data_ptr<float>();
-  const float* e = noise.data_ptr<float>();
-  const auto factor = static_cast<float>(scale), most = static_cast<float>(bound);
   auto result = reused_floats(plain.sizes());
-  float* out = result.data_ptr<float>();
-  for (int64_t i = 0; i < plain.numel(); ++i) {
-    out[i] = std::clamp(a[i] + std::clamp(factor * e[i], -most, most), -1.0f, 1.0f);
-  }
+  kernels().add_clipped_noise(plain.data_ptr<float>(), noise.data_ptr<float>(), plain.numel(),
+                              static_cast<float>(scale), static_cast<float>(bound),
+                              result.data_ptr<float>());
   return result;
 }
 
@@ -89,17 +80,13 @@ torch::Tensor squared_error(const torch::Tensor& values, const torch::Tensor& ta
   const int64_t members = values.size(0), rows = values.size(1);
   const auto plain = values.contiguous(), plain_target = target.contiguous();
   const float* v = plain.data_ptr<float>();
-  const float* y = plain_target.data_ptr<float>();
   auto gradient = reused_floats({members, rows});
   float* g = gradient.data_ptr<float>();
   const float scale = static_cast<float>(2.0 * loss_scale) / static_cast<float>(rows);
   double sum = 0;
   for (int64_t m = 0; m < members; ++m) {
-    for (int64_t i = 0; i < rows; ++i) {
-      const float error = v[m * rows + i] - y[i];
-      sum += static_cast<double>(error) * static_cast<double>(error);
-      g[m * rows + i] = scale * error;
-    }
+    sum += kernels().squared_error(v + m * rows, plain_target.data_ptr<float>(), rows, scale,
+                                   g + m * rows);
   }
   return with_gradients(loss_scale * sum / static_cast<double>(rows), {values}, {gradient});
 }
@@ -160,17 +147,10 @@ SoftActorLoss soft_actor_loss(const torch::Tensor& log_prob, const torch::Tensor
 torch::Tensor mean_squared_error(const torch::Tensor& x, const torch::Tensor& y) {
   const auto plain = x.contiguous(), plain_y = y.contiguous();
   const int64_t count = plain.numel();
-  const float* v = plain.data_ptr<float>();
-  const float* t = plain_y.data_ptr<float>();
   auto gradient = reused_floats(plain.sizes());
-  float* g = gradient.data_ptr<float>();
-  const float scale = 2.0f / static_cast<float>(count);
-  double sum = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    const float error = v[i] - t[i];
-    sum += static_cast<double>(error) * static_cast<double>(error);
-    g[i] = scale * error;
-  }
+  const double sum =
+      kernels().squared_error(plain.data_ptr<float>(), plain_y.data_ptr<float>(), count,
+                              2.0f / static_cast<float>(count), gradient.data_ptr<float>());
   return with_gradients(sum / static_cast<double>(count), {x}, {gradient});
 }
 

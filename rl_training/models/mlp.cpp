@@ -8,6 +8,7 @@
 #include "rl_training/models/backward_node.h"
 #include "rl_training/models/kernels.h"
 #include "rl_training/models/tensor_memory.h"
+#include "rl_training/util/copy_entry.h"
 
 namespace rl_training {
 
@@ -138,16 +139,12 @@ const MlpLayout& Mlp::layout() const { return shared_->kernel.layout(); }
 
 namespace {
 
-// Copies rows of `columns` values to places that are `to_row` values apart. Rows of a few values
-// are copied in a loop, because a library call per row would be slower.
+// Copies rows of `columns` values to places that are `to_row` values apart.
 void copy_columns(const float* from, int64_t rows, int64_t columns, float* to, int64_t to_row) {
-  constexpr int64_t kFew = 8;
-  if (columns > kFew) {
-    for (int64_t i = 0; i < rows; ++i) std::copy_n(from + i * columns, columns, to + i * to_row);
-    return;
-  }
-  for (int64_t j = 0; j < columns; ++j) {
-    for (int64_t i = 0; i < rows; ++i) to[i * to_row + j] = from[i * columns + j];
+  const auto bytes = columns * static_cast<int64_t>(sizeof(float));
+  for (int64_t i = 0; i < rows; ++i) {
+    copy_entry(reinterpret_cast<const unsigned char*>(from + i * columns), bytes,
+               reinterpret_cast<unsigned char*>(to + i * to_row));
   }
 }
 

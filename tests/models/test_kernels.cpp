@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "rl_training/models/kernels.h"
 #include "rl_training/util/rng.h"
@@ -87,6 +88,14 @@ void compare(const Kernels& ours, const Kernels& plain, int64_t rows, int64_t co
   both([&](const Kernels& k, Values& v, Values& e) {
     k.add_weighted_columns(column.data(), v.data(), rows, columns, e.data());
   });
+  both([&](const Kernels& k, Values& v, Values& e) {
+    k.take_minimum(v.data(), other.data(), rows * columns);
+    k.add_clipped_noise(v.data(), other.data(), rows * columns, 0.7f, 0.4f, e.data());
+  });
+  both([&](const Kernels& k, Values& v, Values& e) {
+    e[0] += static_cast<float>(
+        k.squared_error(v.data(), other.data(), rows * columns, 0.25f, v.data()));
+  });
   both([&](const Kernels& k, Values& v, Values&) {
     k.polyak(v.data(), other.data(), rows * columns, 0.3f);
   });
@@ -129,6 +138,43 @@ void check_sums(const Kernels& set) {
 
 TEST(Kernels, RowsAreMultipliedAndAddedUp) {
   for (const Kernels* set : all_sets()) check_sums(*set);
+}
+
+// 21 values: one block of 16 and a remainder.
+TEST(Kernels, SquaredErrorSumsEveryValue) {
+  for (const Kernels* set : all_sets()) {
+    SCOPED_TRACE(set->name);
+    const auto x = normals(21, 6), y = normals(21, 7);
+    std::vector<float> slope(21);
+    const double sum = set->squared_error(x.data(), y.data(), 21, 0.5f, slope.data());
+    double expected = 0;
+    for (size_t i = 0; i < 21; ++i) {
+      const float error = x[i] - y[i];
+      expected += double{error} * error;
+      EXPECT_EQ(slope[i], 0.5f * error);
+    }
+    EXPECT_NEAR(sum, expected, 1e-12);
+  }
+}
+
+TEST(Kernels, MinimumAndClippedNoiseKeepNaN) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  for (const Kernels* set : all_sets()) {
+    SCOPED_TRACE(set->name);
+    std::vector<float> least = {1.0f, nan, 3.0f, -1.0f};
+    const float values[4] = {nan, 1.0f, 2.0f, 5.0f};
+    set->take_minimum(least.data(), values, 4);
+    EXPECT_TRUE(std::isnan(least[0]) && std::isnan(least[1]));
+    EXPECT_EQ(least[2], 2.0f);
+    EXPECT_EQ(least[3], -1.0f);
+    const float noise[4] = {0.0f, 1.0f, nan, 9.0f};
+    const float actions[4] = {nan, 0.5f, 0.0f, 0.9f};
+    float out[4];
+    set->add_clipped_noise(actions, noise, 4, 0.2f, 0.3f, out);
+    EXPECT_TRUE(std::isnan(out[0]) && std::isnan(out[2]));
+    EXPECT_NEAR(out[1], 0.7f, 1e-6);
+    EXPECT_EQ(out[3], 1.0f);
+  }
 }
 
 TEST(Kernels, OuterKeepsWhatItShould) {
