@@ -114,7 +114,7 @@ class RandomImages final : public Sampler {
   ReplaySampler sampler_;
 };
 
-std::unique_ptr<Sampler> random_sampler(const BenchWork& work) {
+std::unique_ptr<Sampler> random_sampler(const BenchWork& work, ThreadPool& pool) {
   const auto request = work.options->request();
   if (work.obs().is_image()) return std::make_unique<RandomImages>(work);
   if (request.has(BatchColumn::advantage)) return std::make_unique<RandomRollout>(work);
@@ -125,14 +125,14 @@ std::unique_ptr<Sampler> random_sampler(const BenchWork& work) {
   if (request.window > 0) {
     return std::make_unique<WindowSampler>(std::move(data), normalizer, request, Rng(2));
   }
-  return std::make_unique<UniformSampler>(std::move(data), normalizer, request, Rng(2));
+  return std::make_unique<UniformSampler>(std::move(data), normalizer, request, Rng(2), &pool);
 }
 
 class Ours final : public Contender {
  public:
   Ours(const BenchWork& work, int threads, ProcessGroup* processes)
       : pool_(threads),
-        sampler_(random_sampler(work)),
+        sampler_(random_sampler(work, pool_)),
         batch_(work.options->request(), work.obs(), work.action()) {
     AlgorithmContext context;
     context.obs = work.obs();

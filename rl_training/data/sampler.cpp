@@ -41,13 +41,15 @@ void check_columns(const BatchRequest& request, std::initializer_list<BatchColum
 }
 
 UniformSampler::UniformSampler(std::shared_ptr<const TransitionDataset> dataset,
-                               ObsNormalizer normalizer, BatchRequest request, Rng rng)
+                               ObsNormalizer normalizer, BatchRequest request, Rng rng,
+                               ThreadPool* pool)
     : dataset_(std::move(dataset)),
       normalizer_(std::move(normalizer)),
       request_(std::move(request)),
       gamma_(static_cast<float>(request_.gamma)),
       reads_ahead_(DatasetColumns::may_exceed_memory(*dataset_)),
-      rng_(rng) {
+      rng_(rng),
+      pool_(pool) {
   using enum BatchColumn;
   check_columns(request_,
                 {obs, action, reward, next_obs, terminated, discount, next_action,
@@ -76,7 +78,13 @@ void UniformSampler::sample(const BatchView& batch) {
   } else {
     rng_.fill_below(indices_, static_cast<uint64_t>(dataset_->rows()));
   }
-  prefetch_and_gather(batch);
+  // Each thread copies one range of rows, because prefetching starts again in every range.
+  constexpr int64_t kFewestRows = 64;
+  const int64_t threads = pool_ == nullptr ? 1 : pool_->size();
+  const int64_t ranges = std::clamp<int64_t>(batch.rows / kFewestRows, 1, threads);
+  run_tasks(pool_, ranges, [&](int64_t range) {
+    prefetch_and_gather(batch, range * batch.rows / ranges, (range + 1) * batch.rows / ranges);
+  });
   if (reads_ahead_) read_ahead(batch.rows);
 }
 
@@ -99,25 +107,25 @@ void UniformSampler::read_ahead(int64_t rows) {
 
 // Rows are scattered in memory, so each row is prefetched before it is used. The row record is
 // prefetched first, then the observations and actions at its slot.
-void UniformSampler::prefetch_and_gather(const BatchView& batch) const {
+void UniformSampler::prefetch_and_gather(const BatchView& batch, int64_t first, int64_t end) const {
   constexpr int64_t kRowAhead = 16, kObsAhead = 8, kCacheLine = 64;
   const TransitionDataset& data = *dataset_;
   const int64_t obs_bytes = 2 * data.obs_space().bytes();
-  for (int64_t i = -kRowAhead; i < batch.rows; ++i) {
+  for (int64_t i = first - kRowAhead; i < end; ++i) {
     // The prefetches are written inline in this loop. If they were in a separate function, GCC
     // would assume that the function has no effect and remove the call.
-    if (i + kRowAhead < batch.rows) {
+    if (i + kRowAhead < end) {
       const int64_t row = indices_[i + kRowAhead];
       __builtin_prefetch(data.row_address(row));
     }
-    if (i + kObsAhead >= 0 && i + kObsAhead < batch.rows) {
+    if (i + kObsAhead >= first && i + kObsAhead < end) {
       const int64_t row = indices_[i + kObsAhead];
       __builtin_prefetch(data.action_bytes(row));
-      const unsigned char* first = data.obs_bytes(row);
-      for (int64_t k = 0; k < obs_bytes; k += kCacheLine) __builtin_prefetch(first + k);
-      __builtin_prefetch(first + obs_bytes - 1);
+      const unsigned char* obs = data.obs_bytes(row);
+      for (int64_t k = 0; k < obs_bytes; k += kCacheLine) __builtin_prefetch(obs + k);
+      __builtin_prefetch(obs + obs_bytes - 1);
     }
-    if (i >= 0) gather_row(batch, i);
+    if (i >= first) gather_row(batch, i);
   }
 }
 

@@ -10,6 +10,7 @@
 #include "rl_training/data/transition_dataset.h"
 #include "rl_training/util/rng.h"
 #include "rl_training/util/state.h"
+#include "rl_training/util/thread_pool.h"
 
 namespace rl_training {
 
@@ -36,8 +37,9 @@ void check_columns(const BatchRequest& request, std::initializer_list<BatchColum
 // copies them.
 class UniformSampler final : public Sampler {
  public:
+  // The threads of `pool`, if any, copy rows together. They do not change the results.
   UniformSampler(std::shared_ptr<const TransitionDataset> dataset, ObsNormalizer normalizer,
-                 BatchRequest request, Rng rng);
+                 BatchRequest request, Rng rng, ThreadPool* pool = nullptr);
 
   int64_t rows() const override { return dataset_->rows(); }
   void sample(const BatchView& batch) override;
@@ -50,7 +52,7 @@ class UniformSampler final : public Sampler {
 
  private:
   void read_ahead(int64_t rows);
-  void prefetch_and_gather(const BatchView& batch) const;
+  void prefetch_and_gather(const BatchView& batch, int64_t first, int64_t end) const;
   void gather_row(const BatchView& batch, int64_t i) const;
 
   std::shared_ptr<const TransitionDataset> dataset_;
@@ -59,6 +61,7 @@ class UniformSampler final : public Sampler {
   float gamma_;
   bool reads_ahead_;  // true if the dataset may exceed the memory, so that rows may be on disk
   Rng rng_;
+  ThreadPool* pool_;
   std::optional<RowPriorities> priorities_;
   std::vector<int64_t> indices_, later_indices_;
 };

@@ -25,14 +25,14 @@ int64_t share_of_buffer(const TrainConfig& config, const PhaseSpec& phase,
 }
 
 std::unique_ptr<Sampler> dataset_sampler(const TrainConfig& config, const RunData& data,
-                                         const ObsNormalizer& normalizer,
-                                         const ProcessGroup* processes) {
+                                         TrainedPolicy& policy, const ProcessGroup* processes) {
   const auto request = share_of_batch(config, processes);
   const Rng rng(own_seed(config, processes), "data");
   if (request.window > 0) {
-    return std::make_unique<WindowSampler>(data.rows, normalizer, request, rng);
+    return std::make_unique<WindowSampler>(data.rows, policy.normalizer(), request, rng);
   }
-  return std::make_unique<UniformSampler>(data.rows, normalizer, request, rng);
+  return std::make_unique<UniformSampler>(data.rows, policy.normalizer(), request, rng,
+                                          &policy.pool());
 }
 
 std::optional<ReturnRule> kept_returns(const BatchRequest& request) {
@@ -125,7 +125,7 @@ RunPhases::RunPhases(TrainedPolicy& policy, const RunData& data, FileSystem& fil
                      ProcessGroup* processes, const std::function<void(const std::string&)>& warn) {
   const auto& config = policy.config();
   if (data.rows != nullptr) {
-    dataset_ = dataset_sampler(config, data, policy.normalizer(), processes);
+    dataset_ = dataset_sampler(config, data, policy, processes);
   }
   for (const auto& spec : config.phases()) {
     if (!spec.collects()) {

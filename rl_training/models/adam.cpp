@@ -56,19 +56,16 @@ void Adam::clip_gradients() {
 void Adam::step_leaf(Leaf& leaf, double rate, double bias1, double bias2) {
   const auto gradient = leaf.parameters.grad();
   TORCH_CHECK(gradient.defined(), "Adam::step without a backward pass");
-  constexpr int64_t kChunk = 16384;
   const AdamStep step = {
       static_cast<float>(options_.beta1), static_cast<float>(options_.beta2),
       static_cast<float>(options_.eps),   static_cast<float>(1.0 - rate * options_.weight_decay),
       static_cast<float>(rate / bias1),   static_cast<float>(1.0 / std::sqrt(bias2))};
-  const int64_t count = leaf.parameters.numel();
   float* p = leaf.parameters.data_ptr<float>();
   float* m = leaf.first_moment.data_ptr<float>();
   float* v = leaf.second_moment.data_ptr<float>();
   const float* g = gradient.data_ptr<float>();
-  run_tasks(pool_, (count + kChunk - 1) / kChunk, [&](int64_t task) {
-    const int64_t at = task * kChunk;
-    kernels().adam(p + at, m + at, v + at, g + at, std::min(kChunk, count - at), step);
+  run_pieces(pool_, leaf.parameters.numel(), [&](int64_t at, int64_t count) {
+    kernels().adam(p + at, m + at, v + at, g + at, count, step);
   });
   leaf.parameters.unsafeGetTensorImpl()->bump_version();
   leaf.parameters.mutable_grad() = torch::Tensor();

@@ -1,6 +1,8 @@
 #pragma once
 #include <torch/types.h>
 
+#include <algorithm>
+
 #include "rl_training/util/process_group.h"
 #include "rl_training/util/thread_pool.h"
 
@@ -38,13 +40,18 @@ torch::Tensor empty_floats(torch::IntArrayRef shape);
 // creates a view that autograd tracks. Do not change the values in place.
 torch::Tensor without_graph(const torch::Tensor& x);
 
+// Calls body(first, count) for consecutive pieces of an array of `size` values. The pieces are
+// equal except for rounding, so that a thread that computed one half of the members of an ensemble
+// also updates their parameters, which are still in its cache.
 template <class Body>
-void run_tasks(ThreadPool* pool, int64_t tasks, const Body& body) {
-  if (pool != nullptr) {
-    pool->run(tasks, body);
-  } else {
-    for (int64_t i = 0; i < tasks; ++i) body(i);
-  }
+void run_pieces(ThreadPool* pool, int64_t size, const Body& body) {
+  constexpr int64_t kSmallest = 4096, kLine = 16;
+  const int64_t pieces = std::max<int64_t>(1, size / kSmallest);
+  const auto start = [&](int64_t piece) {
+    return piece == pieces ? size : piece * size / pieces / kLine * kLine;
+  };
+  run_tasks(pool, pieces,
+            [&](int64_t piece) { body(start(piece), start(piece + 1) - start(piece)); });
 }
 
 }  // namespace rl_training

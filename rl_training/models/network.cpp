@@ -7,14 +7,10 @@
 namespace rl_training {
 
 void Network::polyak_from(const Network& other, double tau) {
-  constexpr int64_t kChunk = 32768;
-  const int64_t count = parameters_.numel();
   auto* target = parameters_.data_ptr<float>();
   const auto* source = other.parameters_.data_ptr<float>();
-  run_tasks(pool_, (count + kChunk - 1) / kChunk, [&](int64_t task) {
-    const int64_t first = task * kChunk;
-    kernels().polyak(target + first, source + first, std::min(kChunk, count - first),
-                     static_cast<float>(tau));
+  run_pieces(pool_, parameters_.numel(), [&](int64_t first, int64_t count) {
+    kernels().polyak(target + first, source + first, count, static_cast<float>(tau));
   });
   parameters_.unsafeGetTensorImpl()->bump_version();
 }

@@ -56,6 +56,16 @@ class ThreadPool {
   std::vector<std::thread> workers_;
 };
 
+// Runs the tasks on `pool`, or on the calling thread if `pool` is null.
+template <class Body>
+void run_tasks(ThreadPool* pool, int64_t tasks, const Body& body) {
+  if (pool != nullptr) {
+    pool->run(tasks, body);
+  } else {
+    for (int64_t i = 0; i < tasks; ++i) body(i);
+  }
+}
+
 // The number of cores that this process may use.
 int available_cores();
 

@@ -41,6 +41,22 @@ TEST(UniformSampler, GathersWholeRows) {
   }
 }
 
+// 257 rows do not divide evenly among three threads.
+TEST(UniformSampler, ThreadsCopyTheSameRows) {
+  ThreadPool pool(3);
+  UniformSampler alone(shared_small(), ObsNormalizer(2), transitions(), Rng(5));
+  UniformSampler together(shared_small(), ObsNormalizer(2), transitions(), Rng(5), &pool);
+  for (const int64_t rows : {1, 63, 257}) {
+    BatchMemory expected(rows), got(rows);
+    alone.sample(expected.view());
+    together.sample(got.view());
+    EXPECT_EQ(got.rewards, expected.rewards);
+    EXPECT_EQ(got.obs, expected.obs);
+    EXPECT_EQ(got.next_obs, expected.next_obs);
+    EXPECT_EQ(got.actions, expected.actions);
+  }
+}
+
 TEST(UniformSampler, DrawsEveryRowEquallyOften) {
   UniformSampler sampler(shared_small(), ObsNormalizer(2), transitions(), Rng(7));
   std::vector<float> rewards(50'000);
