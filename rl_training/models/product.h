@@ -38,6 +38,6 @@ class ProductCount {
 };
 
 // Number of floats that Kernels::multiply_small needs as temporary memory.
-constexpr int64_t kSmallScratch = int64_t{64} * (128 + 48);
+constexpr int64_t kSmallScratch = int64_t{64} * 128;
 
 }  // namespace rl_training

@@ -21,13 +21,35 @@ constexpr int64_t kTileVectors = 4, kDepth = 128;
 constexpr int64_t kTileVectors = 2, kDepth = 512;
 #endif
 constexpr int64_t kTileRows = 6, kStripColumns = kTileVectors * kWidth;
-constexpr int64_t kNarrowRows = 8 * kTileRows;
-static_assert(kStripColumns * (kDepth + kNarrowRows) <= kSmallScratch);
+static_assert(kStripColumns * kDepth <= kSmallScratch);
+
+// Rows of a tile. A multiply-add takes several cycles, so a tile needs at least eight independent
+// sums.
+constexpr int tile_rows(int64_t vectors) {
+  return static_cast<int>(vectors == 1 ? 2 * kTileRows : kTileRows);
+}
 
 using Then = Product::Then;
 
+// Selects the first lanes of a vector.
+#if defined(__AVX512F__)
+using Mask = __mmask16;
+Mask first_lanes(int64_t count) { return static_cast<Mask>((1U << count) - 1U); }
+Vector load(const float* from, Mask mask) { return Vector(_mm512_maskz_loadu_ps(mask, from)); }
+void store(float* to, Mask mask, Vector value) { _mm512_mask_storeu_ps(to, mask, __m512(value)); }
+#else
+using Mask = __m256i;
+Mask first_lanes(int64_t count) {
+  const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+  return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(count)), lanes);
+}
+Vector load(const float* from, Mask mask) { return Vector(_mm256_maskload_ps(from, mask)); }
+void store(float* to, Mask mask, Vector value) { _mm256_maskstore_ps(to, mask, __m256(value)); }
+#endif
+
 // Input and output of the rows of the result that use one strip of b. With `go_on`, sums continue
-// from the values in c.
+// from the values in c. If the width of the strip is not a multiple of kWidth, `last` selects the
+// lanes of its last vector. The rows of b are then padded, but the rows of c and `operand` are not.
 struct Strip {
   const float* a;
   int64_t a_row, a_step;  // strides between rows and between values of k
@@ -37,13 +59,14 @@ struct Strip {
   int64_t c_row;
   const float* operand;
   bool go_on, far;
+  Mask last;
 };
 
 // Starts to prefetch the memory that is used after the sums of a tile are computed: the mask if
 // kThen is keep_positive, otherwise the tile's part of c.
 template <int kRows, int kVectors, Then kThen>
 void fetch_ahead(const Strip& strip) {
-#pragma GCC unroll 6
+#pragma GCC unroll 12
   for (int i = 0; i < kRows; ++i) {
 #pragma GCC unroll 4
     for (int j = 0; j < kVectors; ++j) {
@@ -66,14 +89,19 @@ Vector rectified(Vector value) {
 #endif
 }
 
-template <int kRows, int kVectors, Then kThen>
+template <int kRows, int kVectors, Then kThen, bool kCut>
 void form_tile(const Strip& strip) {
+  // With kCut, the last vector of a row of c and of the operand has fewer than kWidth values.
+  const auto read = [&](const float* row, int j) {
+    const float* from = row + j * kWidth;
+    return kCut && j == kVectors - 1 ? load(from, strip.last) : load(from);
+  };
   Vector sums[kRows][kVectors] = {};
   if (strip.go_on) {
-#pragma GCC unroll 6
+#pragma GCC unroll 12
     for (int i = 0; i < kRows; ++i) {
 #pragma GCC unroll 4
-      for (int j = 0; j < kVectors; ++j) sums[i][j] = load(strip.c + i * strip.c_row + j * kWidth);
+      for (int j = 0; j < kVectors; ++j) sums[i][j] = read(strip.c + i * strip.c_row, j);
     }
   }
   if (strip.far) fetch_ahead<kRows, kVectors, kThen>(strip);
@@ -83,7 +111,7 @@ void form_tile(const Strip& strip) {
     Vector row[kVectors];
 #pragma GCC unroll 4
     for (int j = 0; j < kVectors; ++j) row[j] = load(b + j * kWidth);
-#pragma GCC unroll 6
+#pragma GCC unroll 12
     for (int i = 0; i < kRows; ++i) {
       const Vector number = a[i * strip.a_row] - Vector{};
 #pragma GCC unroll 4
@@ -93,41 +121,44 @@ void form_tile(const Strip& strip) {
     b += strip.b_step;
   }
   const Vector zero = {};
-#pragma GCC unroll 6
+#pragma GCC unroll 12
   for (int i = 0; i < kRows; ++i) {
 #pragma GCC unroll 4
     for (int j = 0; j < kVectors; ++j) {
-      const int64_t place = i * strip.c_row + j * kWidth;
+      const int64_t row = i * strip.c_row;
       Vector value = sums[i][j];
-      if (kThen == Then::add_bias || kThen == Then::add_bias_relu) {
-        value += load(strip.operand + j * kWidth);
-      }
+      if (kThen == Then::add_bias || kThen == Then::add_bias_relu) value += read(strip.operand, j);
       if (kThen == Then::add_bias_relu) value = rectified(value);
-      if (kThen == Then::keep_positive) value = load(strip.operand + place) > zero ? value : zero;
-      store(strip.c + place, value);
+      if (kThen == Then::keep_positive) value = read(strip.operand + row, j) > zero ? value : zero;
+      if (kCut && j == kVectors - 1) {
+        store(strip.c + row + j * kWidth, strip.last, value);
+      } else {
+        store(strip.c + row + j * kWidth, value);
+      }
     }
   }
 }
 
-template <int kRows, int kVectors, Then kThen>
+template <int kRows, int kVectors, Then kThen, bool kCut>
 void form_last_rows(const Strip& strip, int64_t rows) {
   if constexpr (kRows > 0) {
-    if (rows == kRows) return form_tile<kRows, kVectors, kThen>(strip);
-    form_last_rows<kRows - 1, kVectors, kThen>(strip, rows);
+    if (rows == kRows) return form_tile<kRows, kVectors, kThen, kCut>(strip);
+    form_last_rows<kRows - 1, kVectors, kThen, kCut>(strip, rows);
   }
 }
 
-template <int kVectors, Then kThen>
+template <int kVectors, Then kThen, bool kCut>
 void form_strip(int64_t vectors, Strip strip, int64_t rows) {
   if constexpr (kVectors > 0) {
-    if (vectors != kVectors) return form_strip<kVectors - 1, kThen>(vectors, strip, rows);
-    for (; rows >= kTileRows; rows -= kTileRows) {
-      form_tile<kTileRows, kVectors, kThen>(strip);
-      strip.a += kTileRows * strip.a_row;
-      strip.c += kTileRows * strip.c_row;
-      if (kThen == Then::keep_positive) strip.operand += kTileRows * strip.c_row;
+    if (vectors != kVectors) return form_strip<kVectors - 1, kThen, kCut>(vectors, strip, rows);
+    constexpr int kRows = tile_rows(kVectors);
+    for (; rows >= kRows; rows -= kRows) {
+      form_tile<kRows, kVectors, kThen, kCut>(strip);
+      strip.a += kRows * strip.a_row;
+      strip.c += kRows * strip.c_row;
+      if (kThen == Then::keep_positive) strip.operand += kRows * strip.c_row;
     }
-    form_last_rows<kTileRows - 1, kVectors, kThen>(strip, rows);
+    form_last_rows<kRows - 1, kVectors, kThen, kCut>(strip, rows);
   }
 }
 
@@ -194,49 +225,18 @@ void pack(const Product& work, int64_t first, int64_t columns, int64_t width, fl
   }
 }
 
-// Computes a strip whose width is not a multiple of kWidth. Uses `scratch` as temporary memory.
-void form_narrow_strip(const Strip& strip, int64_t rows, int64_t columns, Then then,
-                       float* scratch) {
-  const int64_t vectors = (columns + kWidth - 1) / kWidth;
-  for (int64_t first = 0; first < rows; first += kNarrowRows) {
-    const int64_t count = rows - first < kNarrowRows ? rows - first : kNarrowRows;
-    Strip beside = strip;
-    beside.a += first * strip.a_row;
-    beside.c = scratch;
-    beside.c_row = vectors * kWidth;
-    for (int64_t i = 0; strip.go_on && i < count; ++i) {
-      for (int64_t j = 0; j < columns; ++j) {
-        scratch[i * beside.c_row + j] = strip.c[(first + i) * strip.c_row + j];
-      }
-    }
-    form_strip<kTileVectors, Then::nothing>(vectors, beside, count);
-    for (int64_t i = 0; i < count; ++i) {
-      const int64_t place = (first + i) * strip.c_row;
-      for (int64_t j = 0; j < columns; ++j) {
-        float value = scratch[i * beside.c_row + j];
-        if (then == Then::add_bias || then == Then::add_bias_relu) value += strip.operand[j];
-        if (then == Then::add_bias_relu) {
-          value = value > 0.0f ? value : (value == value ? 0.0f : value);
-        }
-        if (then == Then::keep_positive && !(strip.operand[place + j] > 0.0f)) value = 0.0f;
-        strip.c[place + j] = value;
-      }
-    }
-  }
-}
-
-void form_whole_strip(const Strip& strip, int64_t rows, int64_t columns, Then then) {
-  const int64_t vectors = columns / kWidth;
+template <bool kCut>
+void form_strip(const Strip& strip, int64_t rows, int64_t vectors, Then then) {
   switch (then) {
     case Then::nothing:
     case Then::add_old:
-      return form_strip<kTileVectors, Then::nothing>(vectors, strip, rows);
+      return form_strip<kTileVectors, Then::nothing, kCut>(vectors, strip, rows);
     case Then::add_bias:
-      return form_strip<kTileVectors, Then::add_bias>(vectors, strip, rows);
+      return form_strip<kTileVectors, Then::add_bias, kCut>(vectors, strip, rows);
     case Then::add_bias_relu:
-      return form_strip<kTileVectors, Then::add_bias_relu>(vectors, strip, rows);
+      return form_strip<kTileVectors, Then::add_bias_relu, kCut>(vectors, strip, rows);
     case Then::keep_positive:
-      return form_strip<kTileVectors, Then::keep_positive>(vectors, strip, rows);
+      return form_strip<kTileVectors, Then::keep_positive, kCut>(vectors, strip, rows);
   }
 }
 
@@ -259,18 +259,19 @@ void form_depth(const Product& work, int64_t first, int64_t columns, int64_t fro
                  .c_row = work.ldc,
                  .operand = (work.operand != nullptr ? work.operand : work.c) + first,
                  .go_on = from > 0 || work.then == Then::add_old,
-                 .far = work.far && (then == Then::keep_positive || from == 0)};
-  const bool narrow = columns % kWidth != 0;
-  const int64_t width = (columns + kWidth - 1) / kWidth * kWidth;
+                 .far = work.far && (then == Then::keep_positive || from == 0),
+                 .last = first_lanes(columns % kWidth)};
+  const bool cut = columns % kWidth != 0;
+  const int64_t vectors = (columns + kWidth - 1) / kWidth, width = vectors * kWidth;
   // A strip that is read often and scattered in memory is copied to a contiguous buffer.
   const bool often = work.ldb > 64 && work.m >= 32 && depth >= 64;
-  if (work.transpose_b || narrow || often) {
+  if (work.transpose_b || cut || often) {
     pack(part, first, columns, width, scratch);
     strip.b = scratch;
     strip.b_step = width;
   }
-  if (narrow) return form_narrow_strip(strip, work.m, columns, then, scratch + depth * width);
-  form_whole_strip(strip, work.m, columns, then);
+  if (cut) return form_strip<true>(strip, work.m, vectors, then);
+  form_strip<false>(strip, work.m, vectors, then);
 }
 
 }  // namespace
