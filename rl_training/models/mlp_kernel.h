@@ -70,6 +70,13 @@ class MlpKernel {
     int64_t first, count;
   };
 
+  // Gradients of a member's parameters that a pass over a chunk computes. With `add`, the gradients
+  // of the chunk are added to the values in `out`.
+  struct WeightSums {
+    float* out = nullptr;  // [size]; null: not computed
+    bool add = false;
+  };
+
   int64_t chunk_rows() const;
   int64_t chunks_of(int64_t rows) const;
   // Whether ReLU is fused with the product of a hidden layer: in the forward pass
@@ -92,12 +99,13 @@ class MlpKernel {
                 MlpWorkspace& workspace) const;
   void backward_chunk(const float* parameters, const float* x, const float* y,
                       const float* y_gradient, const Chunk& chunk, MlpWorkspace& workspace,
-                      const Gradients& wanted, float* sums) const;
+                      const Gradients& wanted, const WeightSums& sums) const;
   void backward_frozen(const float* parameters, const float* x, const Chunk& chunk,
                        MlpWorkspace& workspace, const Gradients& wanted) const;
   const std::vector<int64_t>& gather_rows(const Chunk& chunk, MlpWorkspace& workspace) const;
   void backward_rows(const float* parameters, const float* x, const Chunk& chunk,
-                     MlpWorkspace& workspace, const Gradients& wanted, float* sums) const;
+                     MlpWorkspace& workspace, const Gradients& wanted,
+                     const WeightSums& sums) const;
   void activate_backward(size_t layer, const float* member, const Chunk& chunk,
                          MlpWorkspace& workspace) const;
   void weight_gradient(const Block& block, const Chunk& chunk, const float* x,

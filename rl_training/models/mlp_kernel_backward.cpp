@@ -51,13 +51,22 @@ void MlpKernel::backward(const float* parameters, const float* x, const float* y
     if (layer.gain >= 0) workspace.norm_sums[i].reserve(members * chunks * 2 * layer.outputs);
   }
   if (wanted.input != nullptr) workspace.input_delta.reserve(members * rows * wanted.input_count);
+  // If every thread has at least one member, each task computes both the row gradients and the
+  // weight gradients of one member, layer by layer, while the layer is still in the cache.
+  const int64_t threads = pool_ == nullptr ? 1 : pool_->size();
+  const bool by_member = chunks == 1 && members > 1 && threads <= members;
   const bool summed = grouped && wanted.parameters != nullptr;
   if (summed) workspace.group_sums.reserve(members * groups * layout_.size);
 
   run_tasks(pool_, members * groups, [&](int64_t task) {
     const int64_t member = task / groups, group = task % groups;
-    float* sums = summed ? workspace.group_sums.data() + task * layout_.size : nullptr;
-    if (summed) std::fill_n(sums, layout_.size, 0.0f);
+    WeightSums sums;
+    if (summed) {
+      sums = {.out = workspace.group_sums.data() + task * layout_.size, .add = true};
+      std::fill_n(sums.out, layout_.size, 0.0f);
+    } else if (by_member && wanted.parameters != nullptr) {
+      sums = {.out = wanted.parameters + member * layout_.size, .add = wanted.add_to_parameters};
+    }
     for (int64_t c = group * chunks / groups; c < (group + 1) * chunks / groups; ++c) {
       const int64_t first = c * chunk_rows(), offset = member * rows + first;
       const Chunk chunk = {.member = member,
@@ -71,7 +80,7 @@ void MlpKernel::backward(const float* parameters, const float* x, const float* y
   });
   if (summed) {
     add_groups(groups, workspace, wanted);
-  } else if (wanted.parameters != nullptr) {
+  } else if (wanted.parameters != nullptr && !by_member) {
     const auto count = static_cast<int64_t>(blocks_.size());
     run_tasks(pool_, members * count, [&](int64_t task) {
       const int64_t member = task / count, offset = member * rows;
@@ -92,7 +101,7 @@ void MlpKernel::backward(const float* parameters, const float* x, const float* y
 
 void MlpKernel::backward_chunk(const float* parameters, const float* x, const float* y,
                                const float* y_gradient, const Chunk& chunk, MlpWorkspace& workspace,
-                               const Gradients& wanted, float* sums) const {
+                               const Gradients& wanted, const WeightSums& sums) const {
   const auto& k = kernels();
   const int64_t offset = chunk.offset * spec_.outputs, values = chunk.count * spec_.outputs;
   float* delta = workspace.delta.back().data() + chunk.delta * spec_.outputs;
@@ -107,15 +116,16 @@ void MlpKernel::backward_chunk(const float* parameters, const float* x, const fl
 }
 
 void MlpKernel::backward_rows(const float* parameters, const float* x, const Chunk& chunk,
-                              MlpWorkspace& workspace, const Gradients& wanted, float* sums) const {
+                              MlpWorkspace& workspace, const Gradients& wanted,
+                              const WeightSums& sums) const {
   const auto& k = kernels();
   const float* member = parameters + chunk.member * layout_.size;
   const int64_t count = chunk.count;
   const size_t last = layout_.layers.size() - 1;
   const auto add_weights = [&](size_t layer) {
-    if (sums == nullptr) return;
+    if (sums.out == nullptr) return;
     const Block whole = {layer, 0, layout_.layers[layer].outputs};
-    weight_gradient(whole, chunk, x, workspace, /*add=*/true, sums);
+    weight_gradient(whole, chunk, x, workspace, sums.add, sums.out);
   };
   for (size_t i = last; i > 0; --i) {
     const auto& layer = layout_.layers[i];

@@ -64,7 +64,7 @@ void MlpKernel::backward_frozen(const float* parameters, const float* x, const C
   const auto& rows = gather_rows(chunk, workspace);
   Chunk gathered = chunk;
   gathered.count = static_cast<int64_t>(rows.size());
-  if (gathered.count > 0) backward_rows(parameters, x, gathered, workspace, wanted, nullptr);
+  if (gathered.count > 0) backward_rows(parameters, x, gathered, workspace, wanted, {});
   if (gathered.count < chunk.count && wanted.input != nullptr) {
     spread_rows(rows, chunk.count, wanted.input_count,
                 workspace.input_delta.data() + chunk.offset * wanted.input_count);
