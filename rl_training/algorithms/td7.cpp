@@ -202,10 +202,8 @@ torch::Tensor td7_target(const Td7Networks& networks, const Batch& batch,
                          const ValueRange& range) {
   const torch::NoGradGuard no_grad;
   const auto embedding = networks.fixed_target.embed(batch.next_obs());
-  const auto clipped =
-      (noise * options.policy_noise).clamp_(-options.noise_clip, options.noise_clip);
-  const auto actions =
-      networks.actor_target.actions(batch.next_obs(), embedding).add_(clipped).clamp_(-1.0, 1.0);
+  const auto actions = add_clipped_noise(networks.actor_target.actions(batch.next_obs(), embedding),
+                                         noise, options.policy_noise, options.noise_clip);
   const auto pair = networks.fixed_target.embed_pair(embedding, actions);
   const auto values =
       minimum(networks.critics_target.values({batch.next_obs(), actions, embedding, pair}));

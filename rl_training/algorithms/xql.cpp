@@ -45,9 +45,9 @@ IqlValueLoss Xql::value_loss(const Batch& batch, const torch::Tensor& target_q) 
   torch::Tensor noisy_q;
   {
     const torch::NoGradGuard no_grad;
-    const auto noise = (noise_.normal(rng_, batch.actions().sizes()) * options_.value_action_noise)
-                           .clamp_(-kActionNoiseBound, kActionNoiseBound);
-    const auto actions = (batch.actions() + noise).clamp_(-1.0, 1.0);
+    const auto actions =
+        add_clipped_noise(batch.actions(), noise_.normal(rng_, batch.actions().sizes()),
+                          options_.value_action_noise, kActionNoiseBound);
     noisy_q = minimum(networks().critics_target.values(batch.obs(), actions));
   }
   return xql_value_loss(networks(), batch, noisy_q, options_);
